@@ -131,6 +131,10 @@ bool al_audit_verdict_smallest(const struct al_table *frontier, size_t *row);
 int64_t al_audit_verdict_exact_heads(const struct al_audit_run *run);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
 
+/* "layer 4 head 9", or where layers have several modules "decoder.4.self head 9": of a row. */
+const char *al_audit_head_text(const struct al_audit_run *run, const struct al_table *table,
+	size_t row);
+
 /* audit_advice.c: what could be done, on the page; and the commands that lead on. */
 void al_audit_advise(const struct al_audit_run *run, struct al_audit_page *page);
 void al_audit_next(const struct al_audit_run *run);

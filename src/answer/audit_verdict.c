@@ -24,8 +24,7 @@ static bool shares_layers(const struct al_audit_run *run)
 	return false;
 }
 
-/* "layer 4 head 9" */
-static const char *head_text(const struct al_audit_run *run, const struct al_table *table,
+const char *al_audit_head_text(const struct al_audit_run *run, const struct al_table *table,
 	size_t row)
 {
 	struct al_arena *arena = &run->session->arena;
@@ -161,34 +160,7 @@ const char *al_audit_verdict_say_smallest(const struct al_audit_run *run)
 	return al_format(arena, "Smallest cache at KL <= %s: %s, %s %% smaller, KL %s.", most,
 		measured_text(arena, &run->frontier, row),
 		al_claim_cell(arena, &run->frontier, row, "cache_saving"),
-		al_claim_cell(arena, &run->frontier, row, "kl"));
-}
-
-/* ---- heads whose loss was measured ---- */
-
-/* The head of least loss; where the layer of another one changes least, that too. */
-const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
-{
-	struct al_arena *arena = &run->session->arena;
-	const struct al_table *losses = &run->losses;
-	double before = 0, after = 0, least, added;
-
-	if (losses->n_rows == 0)
-		return "";
-	const size_t row = al_table_extreme(losses, "loss", -1, &after),
-		     other = al_table_extreme(losses, "error_compensated", -1, &least);
-
-	(void)al_table_number(losses, row, "original", &before);
-	const char *text = al_format(arena, "Without %s and with W_O refitted the loss %s",
-		head_text(run, losses, row), al_claim_loss(arena, before, after));
-	if (other != row && al_table_number(losses, other, "loss_increase", &added))
-		text = al_format(arena,
-			"%s; without %s, whose layer's output changes least (%s), %sby %s", text,
-			head_text(run, losses, other),
-			al_claim_share(arena, losses, other, "error_compensated"),
-			(added > 0) == (after > before) ? "" : "it changes ",
-			al_claim_cell(arena, losses, other, "loss_increase"));
-	return al_format(arena, "%s.", text);
+		al_claim_with_error(arena, &run->frontier, row, "kl", "kl_error"));
 }
 
 /* ---- heads by what they output ---- */
@@ -217,8 +189,9 @@ static const char *say_outputs(const struct al_audit_run *run, const struct al_t
 				n_refitted == 1 ? "es" : "");
 	if (run->losses.n_rows > 0 || row == drop->n_rows)
 		return al_format(arena, "%s.", text);
-	return al_format(arena, "%s. Cheapest: %s (%s%s).", text, head_text(run, drop, row),
-		al_claim_share(arena, drop, row, key), refits ? " with W_O refitted" : "");
+	return al_format(arena, "%s. Cheapest: %s (%s%s).", text,
+		al_audit_head_text(run, drop, row), al_claim_share(arena, drop, row, key),
+		refits ? " with W_O refitted" : "");
 }
 
 /* ---- heads by weights ---- */
@@ -332,7 +305,7 @@ static const char *say_needed(const struct al_audit_run *run, const struct al_ta
 		"No head looks removable. The cheapest, %s, writes %s of what an average head of "
 		"its "
 		"layer does; the limit is %s.",
-		head_text(run, heads, best.row),
+		al_audit_head_text(run, heads, best.row),
 		al_claim_real(arena, "share", "%", 100 * best.share,
 			al_format(arena, "%.0f %%", 100 * best.share)),
 		limit_text(arena));
@@ -412,7 +385,7 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 		row = al_table_extreme(&run->losses, "loss", -1, &loss);
 		add_tile(tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
 			al_format(arena, "nats per token: the loss added without %s",
-				head_text(run, &run->losses, row)));
+				al_audit_head_text(run, &run->losses, row)));
 	}
 	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))
 		add_tile(tiles, n, al_claim_share(arena, &run->frontier, row, "cache_saving"),

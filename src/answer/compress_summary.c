@@ -77,14 +77,16 @@ const char *al_compress_summarize(struct al_session *session, enum al_method met
  * wasn't measured. */
 static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
 {
-	double before, after, agreement;
+	double before, after, agreement, error;
 
 	if (!loss || !al_table_number(loss, 0, "original", &before)
 		|| !al_table_number(loss, 0, "compressed", &after)
 		|| !al_table_number(loss, 0, "agreement", &agreement))
 		return NULL;
+	if (!al_table_number(loss, 0, "loss_increase_error", &error))
+		error = (double)NAN;
 	return al_format(arena, "Loss %s; %s of the likeliest tokens are unchanged",
-		al_claim_loss(arena, before, after),
+		al_claim_loss(arena, before, after, error),
 		al_claim_percent(arena, "agreement", agreement / 100));
 }
 

@@ -1,30 +1,27 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
-#include "answer/input.h"
+#include "answer/ablate.h"
 #include "answer/kernel.h"
+#include "answer/losses.h"
 #include "report/claim.h"
 
 struct evaluate_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
 	struct al_input_options input;
-	int ablated, replacement; /* ablated -1: nothing is */
+	struct al_ablation_options ablation;
+	const char *per_token;
 };
 
 static const struct al_option_row rows[] = {
-	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
-		"loss without each query head, each group of heads that share a key/value head, or "
-		"each layer's attention",
-		.words = al_ablated_names, .n_words = AL_N_ABLATED, .fallback = -1),
-	OPTION_CHOICE(struct evaluate_options, replacement, "replace", "zero|mean",
-		"replace an ablated head's output by zero (default) or by its mean over all tokens",
-		.words = al_replacement_names, .n_words = AL_N_REPLACEMENTS),
+	AL_PER_TOKEN_ROW(struct evaluate_options, per_token),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct evaluate_options, layout)},
-	{al_input_rows, offsetof(struct evaluate_options, input)}, {rows, 0}, {NULL, 0}};
+	{al_input_rows, offsetof(struct evaluate_options, input)},
+	{al_ablation_rows, offsetof(struct evaluate_options, ablation)}, {rows, 0}, {NULL, 0}};
 
 struct evaluation {
 	struct al_session *session;
@@ -33,147 +30,54 @@ struct evaluation {
 
 /* ---- a decoder's loss ---- */
 
-struct loss {
-	size_t sequences, tokens, predicted;
-	double loss, perplexity;
-};
-
-static const struct al_table_field loss_fields[] = {
-	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
-	{AL_SHOW_WHOLE(struct loss, tokens, "Tokens")},
-	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
-	{AL_SHOW(struct loss, loss, "Loss", .unit = "nats per token", .digits = 4)},
-	{AL_SHOW(struct loss, perplexity, "Perplexity", .digits = 2)},
-	AL_FIELDS_END,
-};
-
-static struct al_table *add_loss(struct evaluation *e, const struct al_loss *loss)
-{
-	const struct al_batch *all = &e->model.running->all;
-	const double mean = loss->nats / (double)loss->n_predicted;
-
-	struct al_table *table = al_session_table(e->session, "loss", loss_fields, 0,
-		"Loss on the tokens");
-	al_table_add_record(table,
-		&(struct loss){all->n_sequences, al_batch_tokens(all), (size_t)loss->n_predicted,
-			mean, exp(mean)});
-	return table;
-}
-
 static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 {
-	struct al_table *table = add_loss(e, loss);
-	const double mean = loss->nats / (double)loss->n_predicted;
 	struct al_arena *arena = &e->session->arena;
+	struct al_table *table = al_losses_add_table(e->session, loss);
+	const struct al_estimate estimate = al_loss_estimate(loss);
 
 	al_session_claim(e->session,
 		al_format(arena,
 			"Loss " AL_CLAIM_LEAD "%s nats per token over %s predicted tokens, "
 			"perplexity %s; measured on these tokens only.",
-			al_claim_cell(arena, table, 0, "loss"),
+			al_claim_with_error(arena, table, 0, "loss", "loss_error"),
 			al_claim_cell(arena, table, 0, "predicted"),
 			al_claim_cell(arena, table, 0, "perplexity")));
 	al_table_note(table,
 		"the model gives each next token a probability of 1 in %.3g (geometric mean)",
-		exp(mean));
+		exp(estimate.mean));
+	al_losses_note_errors(table, estimate);
 }
 
-/* ---- without heads ---- */
-
-static double increase(const struct al_ablations *all, size_t i)
-{
-	return (all->items[i].nats - all->whole.nats) / (double)all->whole.n_predicted;
-}
-
-struct ablated {
-	const char *module;
-	int64_t layer, head, heads;
-	double loss_increase;
-};
-
-static const struct al_table_field ablated_fields[] = {
-	{AL_SHOW_KEY(struct ablated, module, "Module")},
-	{AL_SHOW_KEY(struct ablated, layer, "Layer", .digits = AL_DIGITS_ALL)},
-	{AL_SHOW_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
-	{AL_SHOW_WHOLE(struct ablated, heads, "Heads removed")},
-	{AL_SHOW(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
-		.digits = 4)},
-	AL_FIELDS_END,
-};
-
-static const char *ablation_text(struct al_arena *arena, const struct al_table *table, size_t row,
-	enum al_ablated what)
-{
-	const char *layer = al_claim_cell(arena, table, row, "layer");
-
-	return what == AL_ABLATE_LAYERS
-		? al_format(arena, "the attention of layer %s", layer)
-		: al_format(arena, "%s %s of layer %s",
-			what == AL_ABLATE_HEADS ? "head" : "the group of head",
-			al_claim_cell(arena, table, row, "head"), layer);
-}
-
-static void conclude_ablations(struct evaluation *e, const struct al_table *table,
-	enum al_ablated what)
-{
-	struct al_arena *arena = &e->session->arena;
-	double added;
-	const size_t least = al_table_extreme(table, "loss_increase", -1, &added),
-		     most = al_table_extreme(table, "loss_increase", 1, &added);
-
-	if (least == table->n_rows)
-		return;
-	al_session_claim(e->session,
-		al_text_of_capital(arena,
-			al_format(arena,
-				"Removing %s costs least (%s nats per token), removing %s most "
-				"(%s), on these tokens.",
-				ablation_text(arena, table, least, what),
-				al_claim_cell(arena, table, least, "loss_increase"),
-				ablation_text(arena, table, most, what),
-				al_claim_cell(arena, table, most, "loss_increase"))));
-}
-
-static bool ablate(struct evaluation *e, struct al_error *err)
+static bool measure_loss(struct evaluation *e, const struct al_loss *loss, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	struct al_ablations ablations;
+	struct al_network *network = &e->model.running->network;
 
-	if (!al_evaluate_ablations(&e->model.running->network, &e->model.running->all,
-		    (enum al_ablated)o->ablated, (enum al_replacement)o->replacement,
-		    e->model.watch, &ablations, err))
-		return false;
-	add_loss(e, &ablations.whole);
-	struct al_table *table = al_session_table(e->session, "ablation", ablated_fields, 0,
-		"Loss without each %.*s (output replaced by %s)",
-		(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
-		o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean");
-	for (size_t i = 0; i < ablations.n; i++) {
-		const struct al_ablation *one = &ablations.items[i];
-		al_table_add_record(table,
-			&(struct ablated){one->attention->name, one->layer,
-				o->ablated == AL_ABLATE_LAYERS ? INT64_MIN : one->first, one->n,
-				increase(&ablations, i)});
+	if (o->ablation.what < 0) {
+		if (!al_evaluate_loss(network, loss, e->model.watch, err))
+			return false;
+		conclude_loss(e, loss);
+		return true;
 	}
-	conclude_ablations(e, table, (enum al_ablated)o->ablated);
-	free(ablations.items);
-	return true;
+	return al_ablate(e->session, &e->model, &o->ablation, loss, err);
 }
 
 static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	struct al_loss loss;
+	const struct al_batch *all = &e->model.running->all;
+	struct al_loss loss = al_loss_new(&e->session->arena, all);
 
-	if (al_batch_tokens(&e->model.running->all) == e->model.running->all.n_sequences)
+	if (al_batch_tokens(all) == all->n_sequences)
 		return al_fail(err, AL_EINPUT,
 			"no token to predict: every sequence has only one token");
-	if (o->ablated >= 0)
-		return ablate(e, err);
-	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, e->model.watch,
-		    &loss, err))
+	if (o->per_token)
+		loss.tokens = al_new_array(&e->session->arena, double, al_batch_tokens(all));
+	if (!measure_loss(e, &loss, err))
 		return false;
-	conclude_loss(e, &loss);
+	if (o->per_token)
+		al_losses_add_file(e->session, o->per_token, all, loss.tokens, 1);
 	return true;
 }
 
@@ -234,7 +138,7 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 	const struct evaluate_options *o = e->session->options;
 	struct al_matrix embeddings;
 
-	if (o->ablated >= 0)
+	if (o->ablation.what >= 0)
 		return al_fail(err, AL_EINPUT,
 			"--ablate: family %s is an encoder, which has no loss on tokens",
 			e->model.file->view.family->name);
@@ -270,7 +174,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_layout_options layout = o->layout;
 
 	layout.runs = true;
-	return al_opened_model_init(&e.model, session, &layout, &o->input, err)
+	return al_ablation_check(&o->ablation, err)
+		&& al_opened_model_init(&e.model, session, &layout, &o->input, err)
 		&& evaluate(&e, err);
 }
 

@@ -4,32 +4,18 @@
 
 #include "base/file.h"
 #include "answer/draw.h"
+#include "answer/losses.h"
 #include "compress/judge.h"
-
-/* ---- the tokens it was measured on ---- */
-
-static void add_notes(struct al_table *table, const struct al_calibration *calibration,
-	const struct al_batch *all)
-{
-	const size_t n = all->n_sequences, n_seen = al_calibration_count_seen(calibration, all);
-
-	const char *tokens = al_format(&table->arena, "%zu", al_batch_tokens(all));
-
-	al_table_warn(table, "measured on %s tokens (%zu sequence%s), %s",
-		al_exact_grouped(&table->arena, tokens), n, n == 1 ? "" : "s",
-		n_seen == 0 ? "none of them used for calibration"
-			    : al_format(&table->arena,
-				    "%zu of the sequences used for calibration: losses are too "
-				    "small",
-				    n_seen));
-}
+#include "report/claim.h"
 
 /* ---- heads ---- */
 
 struct missing {
 	struct al_audit_place at;
 	int64_t head;
-	double error_compensated, original, loss, loss_increase;
+	double error_compensated, original, loss;
+	struct al_estimate added;
+	const char *place;
 };
 
 static const struct al_table_field missing_fields[] = {
@@ -38,15 +24,20 @@ static const struct al_table_field missing_fields[] = {
 	{AL_SHOW(struct missing, error_compensated, "Error, W_O refitted", .digits = 4)},
 	{AL_SHOW(struct missing, original, "Loss", .unit = "nats per token", .digits = 4)},
 	{AL_SHOW(struct missing, loss, "Loss without it", .unit = "nats per token", .digits = 4)},
-	{AL_SHOW(struct missing, loss_increase, "Loss added", .unit = "nats per token",
-		.digits = 4)},
+	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct missing, added.mean)},
+	{{.key = "loss_increase_error", .title = "Standard error", .digits = 4},
+		AL_MEMBER(struct missing, added.error)},
+	{AL_SHOW(struct missing, place, "Of these")},
 	AL_FIELDS_END,
 };
 
 /* Errors compare within a layer: of each the head whose loss others make up for best. */
 static void choose_heads(const struct al_audit_run *run, const struct al_table *drop,
-	struct al_missing_head *items, double *errors)
+	int64_t *heads, double *errors)
 {
+	for (size_t i = 0; i < run->n_measured; i++)
+		errors[i] = INFINITY;
 	for (size_t row = 0, i = 0; row < drop->n_rows; row++) {
 		double error = 0, head = 0;
 		if (!al_table_number(drop, row, "error_compensated", &error)
@@ -54,10 +45,39 @@ static void choose_heads(const struct al_audit_run *run, const struct al_table *
 			continue;
 		while (strcmp(run->measured[i]->name, al_table_text(drop, row, "module")) != 0)
 			i++;
-		if (items[i].attention && errors[i] <= error)
+		if (errors[i] <= error)
 			continue;
-		items[i] = (struct al_missing_head){run->measured[i], (int64_t)head, 0};
+		heads[i] = (int64_t)head;
 		errors[i] = error;
+	}
+}
+
+/* Those of least loss, as far as the tokens tell. */
+static void add_heads(struct al_audit_run *run, const struct al_ablations *without,
+	const struct al_loss *whole, const double *errors)
+{
+	const size_t n = without->n, n_sequences = whole->all->n_sequences;
+	const double original = al_loss_estimate(whole).mean;
+	AL_FREED const struct al_unit **samples = al_alloc(n, sizeof(*samples));
+	AL_FREED bool *is_tied = al_alloc(n, sizeof(*is_tied));
+	size_t n_tied = 0;
+
+	for (size_t i = 0; i < n; i++)
+		samples[i] = without->items[i].without;
+	const size_t least = al_estimate_extreme(samples, n, n_sequences, 1, is_tied);
+	for (size_t i = 0; i < n; i++)
+		n_tied += is_tied[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct al_ablation *one = &without->items[i];
+		const bool is_told = n_tied == 1 || n_sequences < 2;
+		al_table_add_record(&run->losses,
+			&(struct missing){{one->attention->name, one->attention->layer}, one->first,
+				errors[i], original,
+				al_estimate_mean(one->without, n_sequences).mean,
+				al_estimate_change(whole->sequences, one->without, n_sequences),
+				is_told		     ? i == least ? "least" : NULL
+					: is_tied[i] ? "tied"
+						     : NULL});
 	}
 }
 
@@ -65,26 +85,30 @@ static void choose_heads(const struct al_audit_run *run, const struct al_table *
 static bool measure_heads(struct al_audit_run *run, struct al_running *model, struct al_error *err)
 {
 	struct al_arena *arena = &run->session->arena;
+	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
 	const struct al_table *drop = al_audit_run_table(run, "drop");
 	const size_t n = run->n_measured;
-	struct al_missing_head *items = al_new_array(arena, struct al_missing_head, n + 1);
-	double *errors = al_new_array(arena, double, n + 1), whole;
+	int64_t *heads = al_new_array(arena, int64_t, n + 1);
+	double *errors = al_new_array(arena, double, n + 1);
+	const struct al_loss whole = al_loss_new(arena, &model->all);
+	AL_ENDS(al_ablations_finish) struct al_ablations without = {0};
 
 	if (!drop || drop->n_rows == 0)
 		return true;
-	choose_heads(run, drop, items, errors);
-	if (!al_judge_heads(&model->network, al_covariance_calibration(&run->covariance),
-		    &model->all, &run->progress->watch, items, n, &whole, err))
+	choose_heads(run, drop, heads, errors);
+	al_ablations_begin(&without, &model->all, n);
+	for (size_t i = 0; i < n; i++)
+		al_ablations_add(&without, run->measured[i], heads[i], -1, 1);
+	if (!al_judge_refitted(&model->network, calibration, &model->all,
+		    &(struct al_ablation_measure){.loss = &whole}, &run->progress->watch, &without,
+		    err))
 		return false;
 	al_table_init(&run->losses, "losses",
 		"Loss without the cheapest head of each layer, measured");
 	al_table_add_fields(&run->losses, missing_fields, 0);
-	for (size_t i = 0; i < n; i++)
-		al_table_add_record(&run->losses,
-			&(struct missing){{items[i].attention->name, items[i].attention->layer},
-				items[i].head, errors[i], whole, items[i].loss,
-				items[i].loss - whole});
-	add_notes(&run->losses, al_covariance_calibration(&run->covariance), &model->all);
+	add_heads(run, &without, &whole, errors);
+	al_losses_note_errors(&run->losses, al_loss_estimate(&whole));
+	al_losses_warn_seen(&run->losses, calibration, &model->all);
 	return true;
 }
 
@@ -118,7 +142,7 @@ static double saving(int64_t now, int64_t before)
 struct row {
 	const char *method, *setting, *frontier, *label;
 	int64_t cached;
-	double saving, cache_saving, error, loss, kl, agreement;
+	double saving, cache_saving, error, loss, kl, kl_error, agreement;
 };
 
 static const struct al_table_field fields[] = {
@@ -130,6 +154,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW(struct row, error, "In-sample error", .digits = 4)},
 	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
 	{AL_SHOW(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct row, kl_error, "Standard error", .digits = 4)},
 	{AL_SHOW(struct row, agreement, "Same top token", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, frontier, "Frontier")},
 	{AL_SHOW(struct row, label, "Point")},
@@ -147,9 +172,10 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 			.cached = c->cached,
 			.cache_saving = saving(c->cached, c->cached_originally),
 			.error = c->error,
-			.loss = c->measured.compressed,
-			.kl = c->measured.divergence,
-			.agreement = 100 * c->measured.agreement,
+			.loss = c->measured.compressed.mean,
+			.kl = c->measured.divergence.mean,
+			.kl_error = c->measured.divergence.error,
+			.agreement = 100 * c->measured.agreement.mean,
 			.frontier = c->is_best ? "on it" : "inside",
 			.label = c->is_best ? setting : ""});
 }
@@ -187,7 +213,7 @@ static bool draw(struct al_session *session, const struct al_table *table,
 	bool has_zero = false;
 
 	for (size_t i = 0; i < frontier->n; i++)
-		has_zero |= frontier->items[i].measured.divergence <= 0;
+		has_zero |= frontier->items[i].measured.divergence.mean <= 0;
 	const struct al_figure figure = {
 		.id = "frontier",
 		.title = sample,
@@ -226,17 +252,62 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	run->frontier_options = al_new_array(&run->session->arena, const char *, frontier.n);
 	for (size_t i = 0; i < frontier.n; i++)
 		run->frontier_options[i] = options_of(&run->session->arena, &frontier.items[i]);
-	add_notes(table, calibration, &model->all);
+	al_losses_note_errors(table, frontier.items[0].measured.divergence);
+	al_losses_warn_seen(table, calibration, &model->all);
 	al_table_note(table,
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
 		"forms weighted by the calibration; drop, merge and ov also refit W_O; error: "
 		"relative in-sample error of what the closed form minimizes; frontier: no other "
 		"conversion with as small a cache has a lower KL divergence",
-		frontier.items[0].measured.original);
+		frontier.items[0].measured.original.mean);
 	return !figures
 		|| draw(run->session, table, &frontier,
 			describe_sample(table, calibration, &model->all), figures, err);
 }
+
+/* ---- the sentence on heads ---- */
+
+/* Of the other heads that were tried, how many can't be told from the one of least loss. */
+static const char *say_tied(struct al_arena *arena, const struct al_table *losses)
+{
+	const size_t n = al_count_rows(losses, "place", "tied");
+
+	if (n == 0)
+		return "";
+	return al_format(arena, " These tokens don't tell it from %s of %s tried.",
+		al_claim_count(arena, "tied", (int64_t)n - 1),
+		al_claim_counted(arena, losses->n_rows - 1, "other head"));
+}
+
+/* The head of least loss; where the layer of another one changes least, that too. */
+const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *losses = &run->losses;
+	double before = 0, after = 0, error, least, added;
+
+	if (losses->n_rows == 0)
+		return "";
+	const size_t row = al_table_extreme(losses, "loss", -1, &after),
+		     other = al_table_extreme(losses, "error_compensated", -1, &least);
+
+	(void)al_table_number(losses, row, "original", &before);
+	if (!al_table_number(losses, row, "loss_increase_error", &error))
+		error = (double)NAN;
+	const char *text = al_format(arena, "Without %s and with W_O refitted the loss %s",
+		al_audit_head_text(run, losses, row), al_claim_loss(arena, before, after, error));
+	if (other != row && al_table_number(losses, other, "loss_increase", &added))
+		text = al_format(arena,
+			"%s; without %s, whose layer's output changes least (%s), %sby %s", text,
+			al_audit_head_text(run, losses, other),
+			al_claim_share(arena, losses, other, "error_compensated"),
+			(added > 0) == (after > before) ? "" : "it changes ",
+			al_claim_with_error(arena, losses, other, "loss_increase",
+				"loss_increase_error"));
+	return al_format(arena, "%s.%s", text, say_tied(arena, losses));
+}
+
+/* ---- all ---- */
 
 bool al_audit_run_losses(struct al_audit_run *run, struct al_error *err)
 {

@@ -212,14 +212,14 @@ const struct al_table_field pca_loss_fields[] = {
 static bool add_row(struct model *m, struct row *row, const struct al_in_place *const *layers,
 	bool is_fitted, struct al_error *err)
 {
-	struct al_loss loss;
+	const struct al_loss loss = al_loss_new(&m->pca->session->arena, &m->opened.running->all);
 
 	row->loss = row->loss_increase = NAN;
 	if (is_fitted) {
-		if (!al_in_place_loss(&m->opened.running->network, &m->opened.running->all, layers,
-			    m->opened.watch, &loss, err))
+		if (!al_in_place_loss(&m->opened.running->network, layers, m->opened.watch, &loss,
+			    err))
 			return false;
-		row->loss = loss.nats / (double)loss.n_predicted;
+		row->loss = al_loss_estimate(&loss).mean;
 		row->loss_increase = row->loss - m->loss;
 	}
 	al_table_add_record(m->pca->tables[PCA_LOSS], row);
@@ -262,11 +262,11 @@ static bool measure(struct model *m, int a, struct al_error *err)
 static bool measure_losses(struct model *m, struct al_error *err)
 {
 	struct al_running *running = m->opened.running;
-	struct al_loss loss;
+	const struct al_loss loss = al_loss_new(&m->pca->session->arena, &running->all);
 
-	if (!al_evaluate_loss(&running->network, &running->all, m->opened.watch, &loss, err))
+	if (!al_evaluate_loss(&running->network, &loss, m->opened.watch, err))
 		return false;
-	m->loss = loss.nats / (double)loss.n_predicted;
+	m->loss = al_loss_estimate(&loss).mean;
 	for (int a = 0; a < AL_N_ARCHITECTURES; a++)
 		if (pca_takes(m->pca->options, a) && !measure(m, a, err))
 			return false;

@@ -1,6 +1,7 @@
 /* verify: a checkpoint and its compressed copy side by side. */
 #include "answer/compress.h"
 
+#include "answer/losses.h"
 #include "answer/progress.h"
 #include "compress/judge.h"
 
@@ -25,7 +26,7 @@ struct verify_options {
 	struct al_output_options output;
 	struct al_layout_options layout;
 	struct al_input_options input;
-	const char *tolerance;
+	const char *tolerance, *per_token;
 	int64_t seed;
 };
 
@@ -33,6 +34,7 @@ static const struct al_option_row verify_rows[] = {
 	AL_SEED_ROW(struct verify_options, seed, 0),
 	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
 		"exit with status 1 if an output's relative error exceeds X"),
+	AL_PER_TOKEN_ROW(struct verify_options, per_token),
 	OPTION_END,
 };
 
@@ -44,18 +46,33 @@ static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 /* ---- on tokens ---- */
 
 struct loss {
-	size_t sequences, predicted;
-	double original, compressed, loss_increase, kl, agreement;
+	size_t sequences;
+	struct al_judgment on;
 };
+
+static void get_agreement(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	(void)table;
+	al_cell_set_real(cell, 100 * ((const struct loss *)record)->on.agreement.mean);
+}
+
+#define NATS(name, at, name_of) \
+	{ \
+		{.key = (name), .title = (name_of), .unit = "nats per token", .digits = 6}, \
+			AL_MEMBER(struct loss, on.at) \
+	}
 
 static const struct al_table_field loss_fields[] = {
 	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
-	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
-	{AL_SHOW(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, loss_increase, "Loss added", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, agreement, "Same top token", .unit = "%", .digits = 2)},
+	{AL_COLUMN_WHOLE("predicted", "Predicted"), AL_MEMBER(struct loss, on.n_predicted)},
+	NATS("original", original.mean, "Loss"),
+	NATS("compressed", compressed.mean, "Compressed"),
+	NATS("loss_increase", change.mean, "Loss added"),
+	NATS("loss_increase_error", change.error, "Standard error"),
+	NATS("kl", divergence.mean, "KL divergence"),
+	NATS("kl_error", divergence.error, "Standard error"),
+	{{.key = "agreement", .title = "Same top token", .unit = "%", .digits = 2},
+		.get = get_agreement},
 	AL_FIELDS_END,
 };
 
@@ -65,15 +82,13 @@ static void add_loss(struct al_session *session, const struct al_judgment *judgm
 	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
 		"Loss on the tokens, original and compressed");
 
-	al_table_add_record(table,
-		&(struct loss){all->n_sequences, (size_t)judgment->n_predicted, judgment->original,
-			judgment->compressed, judgment->compressed - judgment->original,
-			judgment->divergence, 100 * judgment->agreement});
+	al_table_add_record(table, &(struct loss){all->n_sequences, *judgment});
 	al_table_note(table,
 		"the compressed model gives each next token %.4g times the original's probability "
 		"(geometric mean); KL(original || compressed) and agreement exclude each "
 		"sequence's first token, which sees only itself",
-		exp(judgment->original - judgment->compressed));
+		exp(-judgment->change.mean));
+	al_losses_note_errors(table, judgment->change);
 	al_table_note(table,
 		"use sequences that weren't used for calibration; on those, errors are too small");
 }
@@ -135,13 +150,23 @@ static bool compare_embeddings(struct al_session *session, struct al_network *ne
 static bool judge_on(struct al_session *session, struct al_running *running, struct al_job *job,
 	struct al_error *err)
 {
+	const struct al_batch *all = &running->all;
+	const char *path = ((const struct verify_options *)session->options)->per_token;
 	struct al_judgment judgment;
 
+	if (running->network.how->kind == AL_FORWARD_ENCODER && path)
+		return al_fail(err, AL_EINPUT,
+			"--per-token: family %s is an encoder, which has no loss on tokens",
+			running->network.view->family->name);
 	if (running->network.how->kind == AL_FORWARD_ENCODER)
-		return compare_embeddings(session, &running->network, job, &running->all, err);
-	if (!al_judge(&running->network, job, &running->all, &judgment, err))
+		return compare_embeddings(session, &running->network, job, all, err);
+	AL_FREED double *tokens = path ? al_alloc(2 * al_batch_tokens(all), sizeof(*tokens)) : NULL;
+
+	if (!al_judge(&running->network, job, all, &judgment, tokens, err))
 		return false;
-	add_loss(session, &judgment, &running->all);
+	add_loss(session, &judgment, all);
+	if (path)
+		al_losses_add_file(session, path, all, tokens, 2);
 	return true;
 }
 
@@ -173,8 +198,9 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 
 	if (has_input && !al_input_check(&o->input, err))
 		return false;
-	if (!has_input && o->input.sequences)
-		return al_fail(err, AL_EINPUT, "--sequences needs --tokens, --text or --sample");
+	if (!has_input && (o->input.sequences || o->per_token))
+		return al_fail(err, AL_EINPUT, "--%s needs --tokens, --text or --sample",
+			o->per_token ? "per-token" : "sequences");
 	if (!al_option_real("tolerance", o->tolerance, 0, 0, &options.tolerance, err))
 		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,

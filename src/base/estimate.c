@@ -58,3 +58,19 @@ bool al_estimate_is_apart(struct al_estimate difference, size_t n_comparisons)
 {
 	return fabs(difference.mean) > al_estimate_margin(difference, n_comparisons);
 }
+
+size_t al_estimate_extreme(const struct al_unit *const *samples, size_t m, size_t n, int sign,
+	bool *is_tied)
+{
+	size_t extreme = 0;
+
+	for (size_t i = 1; i < m; i++)
+		if (sign * al_estimate_change(samples[extreme], samples[i], n).mean < 0)
+			extreme = i;
+	for (size_t i = 0; i < m; i++)
+		is_tied[i] = i == extreme
+			|| !al_estimate_is_apart(al_estimate_change(samples[extreme], samples[i],
+							 n),
+				m - 1);
+	return extreme;
+}

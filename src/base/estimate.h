@@ -30,3 +30,10 @@ double al_estimate_margin(struct al_estimate estimate, size_t n_comparisons);
 
 /* Does that interval exclude zero? No where there is no error. */
 bool al_estimate_is_apart(struct al_estimate difference, size_t n_comparisons);
+
+/* Which of m samples of the same units has the least mean (`sign` -1: the largest), and which can't
+ * be told from it: those whose change from it isn't apart from zero among m - 1 comparisons, itself
+ * included. Whichever is so in truth is among them at 95 %, although the one in the sample was
+ * chosen by its mean. All are where there is no error. */
+size_t al_estimate_extreme(const struct al_unit *const *samples, size_t m, size_t n, int sign,
+	bool *is_tied);

@@ -36,7 +36,8 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 	AL_ENDS(al_job_finish)
 	struct al_job job = {.view = network->view, .options = &options, .in_memory = true};
 
-	if (!al_job_make(&job, err) || !al_judge(network, &job, all, &candidate->measured, err))
+	if (!al_job_make(&job, err)
+		|| !al_judge(network, &job, all, &candidate->measured, NULL, err))
 		return false;
 	count(&job, candidate);
 	return true;
@@ -100,7 +101,7 @@ static void list(struct al_frontier *f, const struct al_model_view *view)
 
 static bool beats(const struct al_candidate *b, const struct al_candidate *a)
 {
-	return b->cached <= a->cached && b->measured.divergence < a->measured.divergence;
+	return b->cached <= a->cached && b->measured.divergence.mean < a->measured.divergence.mean;
 }
 
 static void mark_best(struct al_frontier *f)

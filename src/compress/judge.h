@@ -2,36 +2,33 @@
 #pragma once
 
 #include "compress/job.h"
+#include "model/forward/evaluate.h"
 
 /* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
  * KL(original || compressed) and how often the likeliest token is the same. */
 struct al_judgment {
-	double original, compressed, divergence, agreement;
-	size_t n_predicted, n_compared;
+	struct al_estimate original, compressed, change; /* losses, and the second less the first */
+	struct al_estimate divergence, agreement;
+	size_t n_predicted;
 };
 
-/* The original's network; what the job changes takes the place of its own weights. */
+/* The original's network; what the job changes takes the place of its own weights. `tokens`, which
+ * may be NULL, [2][tokens]: both models' losses, as those of al_loss. */
 bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
-	struct al_judgment *out, struct al_error *err) AL_MUST_CHECK;
+	struct al_judgment *out, double *tokens, struct al_error *err) AL_MUST_CHECK;
 
 /* An encoder's embeddings of the sequences, [d_model][sequences] each, which the caller finishes:
  * the original's and the compressed one's. */
 bool al_judge_embeddings(struct al_network *network, struct al_job *job, const struct al_batch *all,
 	struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
 
-/* ---- without.c: the loss without one head, W_O of its module's other heads fitted to the
+/* ---- without.c: al_evaluate_ablations where W_O of a module's other heads is fitted to the
  * calibration's outputs ---- */
 
-struct al_missing_head {
-	const struct al_attention *attention;
-	int64_t head;
-	double loss; /* nats per token without it, on `all` */
-};
-
-/* Of the whole model the loss goes to `whole`. */
-bool al_judge_heads(struct al_network *network, const struct al_calibration *calibration,
-	const struct al_batch *all, const struct al_watch *watch, struct al_missing_head *items,
-	size_t n, double *whole, struct al_error *err) AL_MUST_CHECK;
+bool al_judge_refitted(struct al_network *network, const struct al_calibration *calibration,
+	const struct al_batch *all, const struct al_ablation_measure *measured,
+	const struct al_watch *watch, struct al_ablations *ablations,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- frontier.c: what conversions of a whole model cost, measured: each changes all modules
  * alike, in memory, and the model runs with it ---- */

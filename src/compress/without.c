@@ -1,126 +1,85 @@
-/* The loss without one head, W_O of its module's other heads fitted anew: what comes before the
- * head's layer is computed once. */
+/* A model without some heads, W_O of its module's other heads fitted anew to the calibration's
+ * outputs o: W_O acts on what the others predict of the heads that are gone, o_gone = o_kept B with
+ * B = E[o_kept^T o_kept]^+ E[o_kept^T o_gone]. */
 #include "compress/judge.h"
 
 #include "model/calibration/outputs.h"
-#include "model/forward/evaluate.h"
 
-struct judging {
-	struct al_network *network;
-	const struct al_calibration *calibration;
-	struct al_missing_head *items;
-	size_t n;
-	struct al_loss *losses; /* [n], then the whole model's */
-	struct al_matrix *outputs; /* [n] */
-	size_t at; /* the item that is tried */
-};
-
-/* ---- W_O ---- */
-
-static void clear_head(struct al_matrix m, size_t head, size_t width, bool both)
+static bool is_gone(const struct al_ablation *a, size_t number)
 {
-	for (size_t j = 0; j < m.cols; j++)
-		for (size_t i = 0; i < m.rows; i++)
-			if (i / width == head || (both && j / width == head))
-				m.data[i + j * m.ld] = 0;
+	const int64_t head = (int64_t)number / a->attention->d_value;
+
+	return (head >= a->first && head < a->first + a->n)
+		|| (a->other >= 0 && head >= a->other && head < a->other + a->n);
 }
 
-/* Zero where it reads the head's output. */
-static bool refit(const struct judging *j, size_t i, struct al_error *err)
+/* gram [n][n] and cross [n][gone]: zero where they read heads that are gone. */
+static void split_moment(const struct al_ablation *a, struct al_view moment, struct al_matrix gram,
+	struct al_matrix cross)
 {
-	const struct al_attention *a = j->items[i].attention;
-	const size_t width = (size_t)a->d_value, head = (size_t)j->items[i].head;
+	size_t n_gone = 0;
+
+	for (size_t j = 0; j < moment.cols; j++) {
+		double *to = is_gone(a, j) ? cross.data + n_gone++ * cross.ld
+					   : gram.data + j * gram.ld;
+		for (size_t i = 0; i < moment.rows; i++)
+			to[i] = is_gone(a, i) ? 0 : moment.data[i + j * moment.ld];
+	}
+}
+
+/* Outputs of heads that are gone come in the order of `first`, then `other`. */
+static void swap_heads(const struct al_ablation *a, struct al_matrix_f map)
+{
+	const size_t n = map.cols / 2;
+
+	if (a->other < 0 || a->first < a->other)
+		return;
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < map.rows; i++) {
+			float *left = &map.data[i + j * map.ld],
+			      *right = &map.data[i + (j + n) * map.ld], kept = *left;
+			*left = *right;
+			*right = kept;
+		}
+}
+
+static bool find_map(const struct al_calibration *calibration, const struct al_ablation *a,
+	struct al_matrix_f *map, struct al_error *err)
+{
+	const size_t n = (size_t)(a->attention->n_heads * a->attention->d_value);
+	const size_t gone = (size_t)(a->n * a->attention->d_value) * (a->other >= 0 ? 2 : 1);
 	const struct al_module_statistics *statistics;
-	struct al_matrix *out = &j->outputs[i];
-	AL_OWNED struct al_matrix output = {0}, gram = {0}, cross = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, cross;
 
-	if (!al_calibration_find(j->calibration, a->name, &statistics, err)
-		|| !al_factor_load(j->network->view->checkpoint, &a->factors[AL_OUTPUT], &output,
-			err))
+	if (!al_calibration_find(calibration, a->attention->name, &statistics, err)
+		|| !al_take(&scratch, &gram, n, n, err) || !al_take(&scratch, &cross, n, gone, err)
+		|| !al_matrix_init_f(map, n, gone, err))
 		return false;
-	const struct al_view moment = al_view(statistics->of[AL_STATISTIC_HEADS]);
-	if (!al_duplicate(moment, &gram, err) || !al_duplicate(moment, &cross, err)
-		|| !al_matrix_init(out, output.rows, output.cols, err))
-		return false;
-	clear_head(gram, head, width, true);
-	clear_head(cross, head, width, false);
-	return al_output_refit(al_view(gram), al_view(cross), al_view(output), *out, err);
-}
-
-static bool load(void *context, const struct al_attention *a, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err)
-{
-	const struct judging *j = context;
-
-	if (a == j->items[j->at].attention && p == AL_OUTPUT && !is_bias)
-		return al_duplicate(al_view(j->outputs[j->at]), out, err);
-	return al_factor_load(j->network->view->checkpoint,
-		is_bias ? &a->biases[p] : &a->factors[p], out, err);
-}
-
-/* ---- the model without a head ---- */
-
-static bool try_head(struct judging *j, const struct al_batch *batch, struct al_view_f x,
-	struct al_error *err)
-{
-	const int64_t layer = j->items[j->at].attention->layer;
-	const struct al_factor_source source = {.load = load, .context = j};
-	AL_OWNED_F struct al_matrix_f copy = {0}, hidden = {0};
-
-	if (!al_matrix_init_f(&copy, x.rows, x.cols, err))
-		return false;
-	for (size_t i = 0; i < x.cols; i++)
-		memcpy(copy.data + i * copy.ld, x.data + i * x.ld, x.rows * sizeof(float));
-	j->network->factors = &source;
-	const bool ok = al_network_run_from(j->network, layer, batch, copy, &hidden, err);
-	j->network->factors = NULL;
-	return ok
-		&& al_losses_add(j->network, batch, al_view_f(hidden), NULL, &j->losses[j->at], 1,
-			err);
-}
-
-static bool try_layer(void *context, const struct al_layer *layer, const struct al_batch *batch,
-	struct al_view_f x, struct al_view_f o, struct al_error *err)
-{
-	struct judging *j = context;
-
-	(void)o;
-	for (j->at = 0; j->at < j->n; j->at++)
-		if (j->items[j->at].attention == al_layer_attention(layer)
-			&& !try_head(j, batch, x, err))
-			return false;
+	split_moment(a, al_view(statistics->of[AL_STATISTIC_HEADS]), gram, cross);
+	if (!al_solve_moment(al_view(gram), cross, err))
+		return al_in(err, "%s", a->attention->name);
+	for (size_t j = 0; j < gone; j++)
+		for (size_t i = 0; i < n; i++)
+			map->data[i + j * map->ld] = (float)cross.data[i + j * cross.ld];
+	swap_heads(a, *map);
 	return true;
 }
 
-static bool add_whole(void *context, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_error *err)
+bool al_judge_refitted(struct al_network *network, const struct al_calibration *calibration,
+	const struct al_batch *all, const struct al_ablation_measure *measured,
+	const struct al_watch *watch, struct al_ablations *ablations, struct al_error *err)
 {
-	const struct judging *j = context;
-
-	return al_losses_add(j->network, batch, hidden, NULL, &j->losses[j->n], 1, err);
-}
-
-bool al_judge_heads(struct al_network *network, const struct al_calibration *calibration,
-	const struct al_batch *all, const struct al_watch *watch, struct al_missing_head *items,
-	size_t n, double *whole, struct al_error *err)
-{
-	AL_FREED struct al_loss *losses = al_calloc(n + 1, sizeof(*losses));
-	AL_FREED struct al_matrix *outputs = al_calloc(n + 1, sizeof(*outputs));
-	struct judging j = {network, calibration, items, n, losses, outputs, 0};
+	AL_FREED struct al_matrix_f *maps = al_calloc(ablations->n + 1, sizeof(*maps));
 	bool ok = true;
 
-	for (size_t i = 0; ok && i < n; i++)
-		ok = refit(&j, i, err);
+	for (size_t i = 0; ok && i < ablations->n; i++)
+		ok = al_watch_show(watch, "output projections", i, ablations->n, err)
+			&& find_map(calibration, &ablations->items[i], &maps[i], err);
 	ok = ok
-		&& al_network_pass(network, all, watch,
-			&(struct al_visitor){.heads = try_layer,
-				.hidden = add_whole,
-				.context = &j},
-			err);
-	for (size_t i = 0; i < n; i++) {
-		items[i].loss = losses[i].nats / (double)losses[i].n_predicted;
-		al_matrix_finish(&outputs[i]);
-	}
-	*whole = losses[n].nats / (double)losses[n].n_predicted;
+		&& al_evaluate_ablations(network, all, measured,
+			&(struct al_replacing){AL_REPLACE_FITTED, maps}, watch, ablations, err);
+	for (size_t i = 0; i < ablations->n; i++)
+		al_matrix_finish_f(&maps[i]);
 	return ok;
 }

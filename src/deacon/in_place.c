@@ -126,7 +126,7 @@ static bool apply_layer(const struct al_in_place *in_place, struct al_view_f o,
 struct running {
 	struct al_network *network;
 	const struct al_in_place *const *layers;
-	struct al_loss *loss;
+	const struct al_loss *loss;
 };
 
 static bool run_module(void *context, const struct al_layer *layer, const struct al_batch *batch,
@@ -145,17 +145,16 @@ static bool add_loss(void *context, const struct al_batch *batch, struct al_view
 {
 	const struct running *r = context;
 
-	return al_losses_add(r->network, batch, hidden, NULL, r->loss, 1, err);
+	return al_loss_add(r->network, batch, hidden, NULL, r->loss, err);
 }
 
-bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
-	const struct al_in_place *const *layers, const struct al_watch *watch, struct al_loss *out,
-	struct al_error *err)
+bool al_in_place_loss(struct al_network *network, const struct al_in_place *const *layers,
+	const struct al_watch *watch, const struct al_loss *out, struct al_error *err)
 {
 	struct running running = {network, layers, out};
 
-	*out = (struct al_loss){0};
-	return al_network_pass(network, all, watch,
+	memset(out->sequences, 0, out->all->n_sequences * sizeof(*out->sequences));
+	return al_network_pass(network, out->all, watch,
 		&(struct al_visitor){.project = run_module,
 			.hidden = add_loss,
 			.context = &running},

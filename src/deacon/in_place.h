@@ -21,8 +21,8 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	struct al_error *err) AL_MUST_CHECK;
 void al_in_place_finish(void *in_place);
 
-/* The model's loss on all sequences with layers[i] in module i of its view; where it is NULL the
+/* The model's loss with layers[i] in module i of its view; where it is NULL the
  * module keeps its own W_O. */
-bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
-	const struct al_in_place *const *layers, const struct al_watch *watch, struct al_loss *out,
+bool al_in_place_loss(struct al_network *network, const struct al_in_place *const *layers,
+	const struct al_watch *watch, const struct al_loss *out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -148,12 +148,15 @@ const struct al_format al_format_npy = {
 
 /* ---- writing ---- */
 
-static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fortran)
+static void add_header(struct al_text *out, const size_t *shape, size_t n_dims, bool is_fortran)
 {
 	AL_TEXT(header);
 
-	al_text_addf(&header, "{'descr': '<f8', 'fortran_order': %s, 'shape': (%zu, %zu), }",
-		is_fortran ? "True" : "False", rows, cols);
+	al_text_addf(&header, "{'descr': '<f8', 'fortran_order': %s, 'shape': (",
+		is_fortran ? "True" : "False");
+	for (size_t i = 0; i < n_dims; i++)
+		al_text_addf(&header, "%s%zu", i ? ", " : "", shape[i]);
+	al_text_add(&header, "), }");
 	size_t before = AL_NPY_MAGIC + 4, unpadded = before + header.length + 1;
 	al_text_add_repeated(&header, ' ', (ALIGNMENT - unpadded % ALIGNMENT) % ALIGNMENT);
 	al_text_add(&header, "\n");
@@ -163,12 +166,27 @@ static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fo
 	al_text_add_bytes(out, header.data, header.length);
 }
 
+static void add(struct al_text *out, const double *data, const size_t *shape, size_t n_dims,
+	bool is_fortran)
+{
+	size_t count = 1;
+
+	for (size_t i = 0; i < n_dims; i++)
+		count *= shape[i];
+	AL_FREED unsigned char *bytes = al_alloc(count, 8);
+	al_dtype_stored("F64")->from_double(data, count, bytes);
+	add_header(out, shape, n_dims, is_fortran);
+	al_text_add_bytes(out, (const char *)bytes, 8 * count);
+}
+
+void al_npy_add_array(struct al_text *out, const double *data, const size_t *shape, size_t n_dims)
+{
+	add(out, data, shape, n_dims, false);
+}
+
 void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes)
 {
-	const size_t count = rows * cols;
-	AL_FREED unsigned char *bytes = al_alloc(count, 8);
+	const size_t shape[] = {transposes ? cols : rows, transposes ? rows : cols};
 
-	al_dtype_stored("F64")->from_double(data, count, bytes);
-	add_header(out, transposes ? cols : rows, transposes ? rows : cols, !transposes);
-	al_text_add_bytes(out, (const char *)bytes, 8 * count);
+	add(out, data, shape, 2, !transposes);
 }

@@ -30,3 +30,6 @@ void al_npy_finish(struct al_npy *npy);
 /* Adds the file of a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or
  * where `transposes` as [cols][rows] in C order, which are the same bytes. */
 void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes);
+
+/* The same of an array of 2 or 3 dimensions in C order. */
+void al_npy_add_array(struct al_text *out, const double *data, const size_t *shape, size_t n_dims);

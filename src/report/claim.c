@@ -189,15 +189,27 @@ static const char *nats_text(struct al_arena *arena, const char *name, double na
 					 : al_format(arena, "%.4f", nats));
 }
 
-const char *al_claim_loss(struct al_arena *arena, double before, double after)
+const char *al_claim_with_error(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key, const char *error_key)
+{
+	const char *error = al_claim_cell(arena, table, row, error_key);
+
+	return al_format(arena, "%s%s%s", al_claim_cell(arena, table, row, key),
+		*error ? " +- " : "", error);
+}
+
+const char *al_claim_loss(struct al_arena *arena, double before, double after, double error)
 {
 	const double change = after - before;
+	const char *spread = isnan(error) || error == 0
+		? ""
+		: al_format(arena, " +- %s", nats_text(arena, "error", error));
 
 	if (change == 0)
-		return al_format(arena, "changes by " AL_CLAIM_LEAD "%s nats per token (%s)",
-			nats_text(arena, "change", 0), nats_text(arena, "before", before));
-	return al_format(arena, "%s by " AL_CLAIM_LEAD "%s nats per token (%s), %s to %s",
-		change > 0 ? "rises" : "falls", nats_text(arena, "change", fabs(change)),
+		return al_format(arena, "changes by " AL_CLAIM_LEAD "%s%s nats per token (%s)",
+			nats_text(arena, "change", 0), spread, nats_text(arena, "before", before));
+	return al_format(arena, "%s by " AL_CLAIM_LEAD "%s%s nats per token (%s), %s to %s",
+		change > 0 ? "rises" : "falls", nats_text(arena, "change", fabs(change)), spread,
 		al_claim_percent(arena, "share", fabs(change) / before),
 		nats_text(arena, "before", before), nats_text(arena, "after", after));
 }

@@ -41,8 +41,13 @@ const char *al_claim_counted(struct al_arena *arena, uint64_t count, const char 
 /* "34.0 %", three digits; only exactly 1 reads "100 %" and only exactly 0 reads "0 %". */
 const char *al_claim_percent(struct al_arena *arena, const char *name, double share);
 
-/* "rises by 0.0087 nats per token (0.81 %), 1.0681 to 1.0767", or falls; the change leads. */
-const char *al_claim_loss(struct al_arena *arena, double before, double after);
+/* "1.0432 +- 0.0123": a cell and its standard error, that of `error_key`, where there is one. */
+const char *al_claim_with_error(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key, const char *error_key);
+
+/* "rises by 0.0087 +- 0.0021 nats per token (0.81 %), 1.0681 to 1.0767", or falls; the change
+ * leads. `error` NAN or 0: without a standard error. */
+const char *al_claim_loss(struct al_arena *arena, double before, double after, double error);
 
 /* A real with a unit ("" for none), as the text shows it. */
 const char *al_claim_real(struct al_arena *arena, const char *name, const char *unit, double value,

@@ -140,9 +140,9 @@ print(f"{len(losses)} heads left out")
 # The sentence: the head of least loss, the one whose layer's output changes least, the smallest cache.
 sentence = answer["answer"]["text"]
 print(sentence)
-for part in (f"Without layer 5 head 5 and with W_O refitted the loss rises by {refitted[5][5]:.4f} nats",
-             f"without layer 0 head 0, whose layer's output changes least (9.96 %), by {refitted[0][0]:.4f}.",
-             "Smallest cache at KL <= 0.05: kv-latent (values from 180), 18.8 % smaller, KL 0.0248."):  # fmt: skip
+for part in (f"Without layer 5 head 5 and with W_O refitted the loss rises by {refitted[5][5]:.4f} +- 0.0051 nats",
+             f"without layer 0 head 0, whose layer's output changes least (9.96 %), by {refitted[0][0]:.4f} +- 0.0076.",
+             "Smallest cache at KL <= 0.05: kv-latent (values from 180), 18.8 % smaller, KL 0.0248 +- "):  # fmt: skip
     if part not in sentence:
         bad.append(f"the sentence lacks: {part}")
 

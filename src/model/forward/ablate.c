@@ -1,12 +1,12 @@
-/* A decoder without each of its heads: what comes before a head's layer is computed once. Of that
+/* A model without some of its heads: what comes before a head's layer is computed once. Of that
  * layer all that is left out is tried on the same inputs, and the rest of the model runs on several
  * of these streams at a time, as if they were more sequences. */
 
 #include "model/forward/alike.h"
 #include "model/forward/evaluate.h"
 
-const char *const al_ablated_names[AL_N_ABLATED] = {"heads", "groups", "layers"};
-const char *const al_replacement_names[AL_N_REPLACEMENTS] = {"zero", "mean"};
+const char *const al_ablated_names[AL_N_ABLATED] = {"heads", "groups", "layers", "pairs"};
+const char *const al_replacement_names[AL_N_REPLACEMENTS] = {"zero", "mean", "fitted"};
 
 /* Tokens of all streams together, unless one stream has more. */
 enum { STREAM_TOKENS = 4 * AL_BATCH_TOKENS };
@@ -59,38 +59,114 @@ static bool repeat(struct al_view_f m, size_t n_copies, struct al_matrix_f *out,
 
 struct ablating {
 	struct al_network *network;
+	const struct al_batch *all;
 	const struct al_watch *watch;
+	const struct al_ablation_measure *measured;
+	const struct al_replacing *replacing;
 	struct al_ablations *out;
-	double *means; /* [n_layers][width]: of each number of the heads' outputs; NULL: zeros */
-	size_t width; /* n_heads*d_value */
+	double *means; /* [n_layers][width]: of each number of the heads' outputs */
+	size_t width; /* n_heads*d_value, the most of any module */
 	struct al_alike alike;
-	size_t n_sequences, n_done; /* n_done: of them times the layers */
+	size_t n_done; /* sequences times layers */
 };
 
-/* Rows of the left-out heads in the columns of one stream. */
-static void replace(const struct ablating *a, const struct al_ablation *ablation,
-	struct al_matrix_f o)
+/* The numbers of one head or of neighbors, in the columns of one stream. */
+static void replace_part(const struct ablating *a, const struct al_ablation *ablation,
+	int64_t first_head, struct al_matrix_f o)
 {
 	const size_t d_value = (size_t)ablation->attention->d_value;
-	const size_t first = (size_t)ablation->first * d_value;
+	const size_t first = (size_t)first_head * d_value;
 	const size_t end = first + (size_t)ablation->n * d_value;
-	const double *means = a->means ? a->means + (size_t)ablation->layer * a->width : NULL;
+	const double *means = a->means + (size_t)ablation->attention->layer * a->width;
 
 	for (size_t j = 0; j < o.cols; j++)
 		for (size_t i = first; i < end; i++)
-			o.data[i + j * o.ld] = means ? (float)means[i] : 0;
+			o.data[i + j * o.ld] = (float)means[i];
 }
 
-/* Each stream's loss to its ablation. */
-static bool add_losses(const struct ablating *a, const struct streams *s, struct al_view_f hidden,
-	struct al_ablation *items, struct al_error *err)
+/* Rows of what the map gives, those of `first_head` and its neighbors. */
+static void place_fitted(const struct al_ablation *ablation, int64_t first_head,
+	struct al_view_f fitted, struct al_matrix_f o)
 {
-	AL_FREED struct al_loss *losses = al_calloc(s->n_copies, sizeof(*losses));
+	const size_t first = (size_t)(first_head * ablation->attention->d_value);
 
-	if (!al_losses_add(a->network, &s->batch, hidden, &a->alike, losses, s->n_copies, err))
+	for (size_t j = 0; j < o.cols; j++)
+		memcpy(o.data + first + j * o.ld, fitted.data + j * fitted.ld,
+			fitted.rows * sizeof(float));
+}
+
+static bool fit(const struct al_ablation *ablation, struct al_matrix_f map, struct al_matrix_f o,
+	struct al_error *err)
+{
+	const size_t rows = (size_t)(ablation->n * ablation->attention->d_value);
+	AL_OWNED_F struct al_matrix_f fitted = {0};
+
+	if (!al_matrix_init_f(&fitted, map.cols, o.cols, err)
+		|| !al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(map), al_view_f(o), 0, fitted,
+			err))
+		return false;
+	place_fitted(ablation, ablation->first, al_view_f(al_part_f(fitted, 0, 0, rows, o.cols)),
+		o);
+	if (ablation->other >= 0)
+		place_fitted(ablation, ablation->other,
+			al_view_f(al_part_f(fitted, rows, 0, rows, o.cols)), o);
+	return true;
+}
+
+static bool replace(const struct ablating *a, const struct al_ablation *ablation,
+	struct al_matrix_f o, struct al_error *err)
+{
+	if (a->replacing->by == AL_REPLACE_FITTED)
+		return fit(ablation, a->replacing->maps[ablation - a->out->items], o, err);
+	replace_part(a, ablation, ablation->first, o);
+	if (ablation->other >= 0)
+		replace_part(a, ablation, ablation->other, o);
+	return true;
+}
+
+/* ---- what is measured ---- */
+
+static double change_of_embedding(struct al_matrix embeddings, size_t sequence,
+	struct al_view_f hidden, size_t first, size_t n, double *room)
+{
+	double cosine = 0;
+
+	al_pool(hidden, first, n, room);
+	for (size_t i = 0; i < embeddings.rows; i++)
+		cosine += room[i] * embeddings.data[i + sequence * embeddings.ld];
+	return 1 - cosine;
+}
+
+static bool measure(const struct ablating *a, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_unit *out, size_t n_each, struct al_error *err)
+{
+	const struct al_loss loss = {batch, out, NULL};
+	AL_FREED double *room = al_alloc(hidden.rows, sizeof(*room));
+
+	if (a->measured->loss)
+		return al_loss_add(a->network, batch, hidden, &a->alike, &loss, err);
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		out[i] = (struct al_unit){change_of_embedding(*a->measured->embeddings,
+						  batch->first_sequence - a->all->first_sequence
+							  + i % n_each,
+						  hidden, batch->begin[i],
+						  batch->begin[i + 1] - batch->begin[i], room),
+			1};
+	return true;
+}
+
+/* Of each stream to its ablation. */
+static bool measure_streams(const struct ablating *a, const struct streams *s,
+	struct al_view_f hidden, struct al_ablation *items, struct al_error *err)
+{
+	const size_t n_each = s->batch.n_sequences / s->n_copies;
+	const size_t first = s->batch.first_sequence - a->all->first_sequence;
+	AL_FREED struct al_unit *units = al_calloc(s->batch.n_sequences, sizeof(*units));
+
+	if (!measure(a, &s->batch, hidden, units, n_each, err))
 		return false;
 	for (size_t i = 0; i < s->n_copies; i++)
-		items[i].nats += losses[i].nats;
+		memcpy(items[i].without + first, units + i * n_each, n_each * sizeof(*units));
 	return true;
 }
 
@@ -106,11 +182,12 @@ static bool try_some(const struct ablating *a, const struct al_layer *layer,
 	streams_init(&s, batch, n);
 	bool ok = repeat(x, n, &xs, err) && repeat(o, n, &os, err);
 	for (size_t i = 0; ok && i < n; i++)
-		replace(a, &items[i], al_part_f(os, 0, i * s.n_tokens, os.rows, s.n_tokens));
+		ok = replace(a, &items[i], al_part_f(os, 0, i * s.n_tokens, os.rows, s.n_tokens),
+			err);
 	ok = ok && al_layer_complete(layer, &s.batch, al_view_f(os), xs, err);
 	al_matrix_finish_f(&os); /* the rest of the model needs the room */
 	ok = ok && al_network_run_from(a->network, layer->number + 1, &s.batch, xs, &hidden, err)
-		&& add_losses(a, &s, al_view_f(hidden), items, err);
+		&& measure_streams(a, &s, al_view_f(hidden), items, err);
 	streams_finish(&s);
 	return ok;
 }
@@ -119,15 +196,19 @@ static bool try_layer(void *context, const struct al_layer *layer, const struct 
 	struct al_view_f x, struct al_view_f o, struct al_error *err)
 {
 	struct ablating *a = context;
-	const size_t n_layers = (size_t)a->network->n_layers, n = a->out->n / n_layers;
 	const size_t most = STREAM_TOKENS / x.cols > 0 ? STREAM_TOKENS / x.cols : 1;
-	struct al_ablation *items = a->out->items + (size_t)layer->number * n;
+	struct al_ablation *items = a->out->items;
+	size_t first = 0, end;
 	bool ok = al_watch_show(a->watch, layer->attention->name, a->n_done,
-		a->n_sequences * n_layers, err);
+		a->all->n_sequences * (size_t)a->network->n_layers, err);
 
-	for (size_t first = 0; ok && first < n; first += most)
+	while (first < a->out->n && items[first].attention != layer->attention)
+		first++;
+	for (end = first; end < a->out->n && items[end].attention == layer->attention;)
+		end++;
+	for (; ok && first < end; first += most)
 		ok = try_some(a, layer, batch, x, o, items + first,
-			n - first < most ? n - first : most, err);
+			end - first < most ? end - first : most, err);
 	a->n_done += batch->n_sequences;
 	return ok;
 }
@@ -137,7 +218,8 @@ static bool add_whole(void *context, const struct al_batch *batch, struct al_vie
 {
 	const struct ablating *a = context;
 
-	return al_losses_add(a->network, batch, hidden, &a->alike, &a->out->whole, 1, err);
+	return !a->measured->loss
+		|| al_loss_add(a->network, batch, hidden, &a->alike, a->measured->loss, err);
 }
 
 /* ---- means ---- */
@@ -157,20 +239,42 @@ static bool add_means(void *context, const struct al_layer *layer, const struct 
 	return true;
 }
 
-static bool find_means(struct ablating *a, const struct al_batch *all, struct al_error *err)
+/* Zeros where nothing else is asked for. */
+static bool find_means(struct ablating *a, struct al_error *err)
 {
 	const size_t n = (size_t)a->network->n_layers * a->width;
 
 	a->means = al_calloc(n, sizeof(*a->means));
-	if (!al_network_pass(a->network, all, NULL,
+	if (a->replacing->by != AL_REPLACE_MEAN)
+		return true;
+	if (!al_network_pass(a->network, a->all, NULL,
 		    &(struct al_visitor){.heads = add_means, .context = a}, err))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		a->means[i] /= (double)al_batch_tokens(all);
+		a->means[i] /= (double)al_batch_tokens(a->all);
 	return true;
 }
 
 /* ---- the list ---- */
+
+void al_ablations_begin(struct al_ablations *out, const struct al_batch *all, size_t n)
+{
+	*out = (struct al_ablations){.n_sequences = all->n_sequences};
+	al_arena_init(&out->arena);
+	out->items = al_new_array(&out->arena, struct al_ablation, n);
+}
+
+void al_ablations_add(struct al_ablations *out, const struct al_attention *attention, int64_t first,
+	int64_t other, int64_t n)
+{
+	out->items[out->n++] = (struct al_ablation){attention, first, other, n,
+		al_new_array(&out->arena, struct al_unit, out->n_sequences)};
+}
+
+void al_ablations_finish(void *ablations)
+{
+	al_arena_finish(&((struct al_ablations *)ablations)->arena);
+}
 
 /* Heads that go together, of a module. */
 static int64_t heads_at_once(const struct al_attention *attention, enum al_ablated what)
@@ -185,48 +289,59 @@ static int64_t heads_at_once(const struct al_attention *attention, enum al_ablat
 	}
 }
 
-/* All layers have modules of one form: one item after the other, layer by layer. */
-static bool list_ablations(struct ablating *a, enum al_ablated what, struct al_error *err)
+void al_ablations_list(struct al_ablations *out, const struct al_network *network,
+	const struct al_batch *all, enum al_ablated what)
 {
-	const struct al_model_view *view = a->network->view;
-	const struct al_attention *first = &view->modules[0];
-	const int64_t at_once = heads_at_once(first, what), n = first->n_heads / at_once;
-	const int64_t n_layers = a->network->n_layers;
+	const struct al_model_view *view = network->view;
+	size_t n = 0;
 
 	for (size_t i = 0; i < view->n_modules; i++)
-		if (view->modules[i].n_heads != first->n_heads
-			|| view->modules[i].d_value != first->d_value
-			|| heads_at_once(&view->modules[i], what) != at_once)
-			return al_fail(err, AL_EINPUT, "%s and %s have different heads",
-				first->name, view->modules[i].name);
-	if ((int64_t)view->n_modules != n_layers)
-		return al_fail(err, AL_EINPUT,
+		n += (size_t)view->modules[i].n_heads;
+	al_ablations_begin(out, all, n);
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *a = &view->modules[i];
+		const int64_t at_once = heads_at_once(a, what);
+		for (int64_t head = 0; head < a->n_heads; head += at_once)
+			al_ablations_add(out, a, head, -1, at_once);
+	}
+}
+
+static size_t widest(const struct al_model_view *view)
+{
+	int64_t width = 0;
+
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const int64_t own = view->modules[i].n_heads * view->modules[i].d_value;
+		width = own > width ? own : width;
+	}
+	return (size_t)width;
+}
+
+static bool check_modules(const struct al_network *network, struct al_error *err)
+{
+	return (int64_t)network->view->n_modules == network->n_layers
+		|| al_fail(err, AL_EINPUT,
 			"%zu attention modules in %lld layers, expected one per layer",
-			view->n_modules, (long long)n_layers);
-	a->width = (size_t)(first->n_heads * first->d_value);
-	a->out->n = (size_t)(n_layers * n);
-	a->out->items = al_calloc(a->out->n, sizeof(*a->out->items));
-	for (size_t i = 0; i < a->out->n; i++)
-		a->out->items[i] = (struct al_ablation){.attention = &view->modules[i / (size_t)n],
-			.layer = (int64_t)i / n,
-			.first = (int64_t)i % n * at_once,
-			.n = at_once};
-	return true;
+			network->view->n_modules, (long long)network->n_layers);
 }
 
 bool al_evaluate_ablations(struct al_network *network, const struct al_batch *all,
-	enum al_ablated what, enum al_replacement by, const struct al_watch *watch,
-	struct al_ablations *out, struct al_error *err)
+	const struct al_ablation_measure *measured, const struct al_replacing *replacing,
+	const struct al_watch *watch, struct al_ablations *ablations, struct al_error *err)
 {
 	struct ablating a = {.network = network,
+		.all = all,
 		.watch = watch,
-		.out = out,
-		.n_sequences = all->n_sequences};
+		.measured = measured,
+		.replacing = replacing,
+		.out = ablations,
+		.width = widest(network->view)};
 
-	*out = (struct al_ablations){0};
-	bool ok = al_network_check_tokens(network, all, err) && list_ablations(&a, what, err)
-		&& al_alike_find(network, &a.alike, err)
-		&& (by == AL_REPLACE_ZERO || find_means(&a, all, err))
+	if (measured->loss)
+		memset(measured->loss->sequences, 0,
+			all->n_sequences * sizeof(*measured->loss->sequences));
+	bool ok = al_network_check_tokens(network, all, err) && check_modules(network, err)
+		&& (!measured->loss || al_alike_find(network, &a.alike, err)) && find_means(&a, err)
 		&& al_network_pass(network, all, NULL,
 			&(struct al_visitor){.heads = try_layer,
 				.hidden = add_whole,
@@ -234,7 +349,5 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 			err);
 	al_alike_finish(&a.alike);
 	free(a.means);
-	if (!ok)
-		free(out->items);
 	return ok;
 }
