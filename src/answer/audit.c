@@ -1,5 +1,6 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "answer/audit_run.h"
+#include "answer/kernel.h"
 
 /* ---- options ---- */
 
@@ -88,6 +89,6 @@ const struct al_command al_command_audit = {
 		"audit run/step-*/ --figures out"},
 	.options = groups,
 	.options_size = sizeof(struct al_audit_asked),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run_audit,
 };

@@ -276,6 +276,6 @@ const struct al_command al_command_calibrate = {
 		"calibrate stories15M.gguf --tokens stories.npy -o stories15M.imatrix"},
 	.options = groups,
 	.options_size = sizeof(struct calibrate_options),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run_calibrate,
 };

@@ -164,6 +164,6 @@ const struct al_command al_command_compress = {
 		"pruned.safetensors"},
 	.options = al_compress_groups,
 	.options_size = sizeof(struct al_compress_words),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run_compress,
 };

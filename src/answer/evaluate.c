@@ -185,6 +185,6 @@ const struct al_command al_command_evaluate = {
 		"evaluate stories15M.bin --text stories.txt --ablate heads -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct evaluate_options),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run,
 };

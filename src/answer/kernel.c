@@ -98,6 +98,14 @@ const char *al_kernel_reason(struct al_arena *arena)
 	return al_format(arena, "BLAS kernel %s, set by %s", kernel, by_name);
 }
 
+const char *al_kernel_library(struct al_arena *arena)
+{
+	char version[16];
+
+	return al_format(arena, "OpenBLAS %s, kernel %s", al_blas_version(version),
+		al_blas_kernel());
+}
+
 void al_kernel_note(struct al_table *table)
 {
 	const char *reason = al_kernel_reason(&table->arena);

@@ -12,5 +12,8 @@ bool al_kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
 /* Why this kernel runs; NULL where OpenBLAS alone chose it. */
 const char *al_kernel_reason(struct al_arena *arena);
 
-/* Notes it. */
+/* "OpenBLAS 0.3.21, kernel Haswell" */
+const char *al_kernel_library(struct al_arena *arena);
+
+/* Notes the reason. */
 void al_kernel_note(struct al_table *table);

@@ -109,6 +109,5 @@ const struct al_command al_command_merge = {
 	.examples = {"merge monday/ tuesday/ -o both/", "merge parts/ --tables out -o audit.json"},
 	.options = groups,
 	.options_size = sizeof(struct merge_options),
-	.computes = false,
 	.run = run_merge,
 };

@@ -368,12 +368,17 @@ static void take_kernels(struct merging *m)
 static void answer_as_audit(struct merging *m, const char *path, const char *config)
 {
 	struct al_command_line *line = &m->session->line;
-	const char **words = al_new_array(&m->session->arena, const char *, 3);
+	struct al_arena *arena = &m->session->arena;
+	const struct al_texts options = al_options_texts(al_audit_shaping, &m->asked, arena);
+	const char **words = al_new_array(arena, const char *, options.n + 3);
 
-	words[0] = path;
-	words[1] = config;
+	words[0] = al_strdup(arena, path);
+	words[1] = config ? al_strdup(arena, config) : NULL;
 	line->words = words;
 	line->n_words = config ? 2 : 1;
+	for (size_t i = 0; i < options.n; i++)
+		words[line->n_words + i] = al_strdup(arena, options.items[i]);
+	m->session->style.arguments = words;
 	m->session->style.command = "audit";
 }
 

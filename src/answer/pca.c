@@ -1,5 +1,6 @@
 /* pca: principal components across heads, of what attention heads put out for real tokens. */
 #include "answer/pca.h"
+#include "answer/kernel.h"
 
 #include "report/claim.h"
 #include "formats/safetensors.h"
@@ -214,6 +215,6 @@ const struct al_command al_command_pca = {
 		"direct,average,nonlinear --figures out"},
 	.options = groups,
 	.options_size = sizeof(struct pca_options),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run_pca,
 };

@@ -337,10 +337,36 @@ static size_t cut_lines(struct al_text *text, size_t n_lines)
 	return n_more;
 }
 
-static void render(struct al_session *session, struct al_text *out)
+/* What the answer was asked with, but for how it looks. */
+static const char **list_arguments(struct al_session *session)
+{
+	const struct al_command_line *line = &session->line;
+	const char **all = al_new_array(&session->arena, const char *,
+		line->n_words + 2 * line->n_given + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < line->n_words; i++)
+		all[n++] = line->words[i];
+	for (size_t i = 0; i < line->n_given; i++) {
+		const struct al_given_option *given = &line->given[i];
+		if (al_option_is_common(given->row))
+			continue;
+		all[n++] = al_format(&session->arena, "--%s", given->row->name);
+		if (given->value)
+			all[n++] = given->value;
+	}
+	return all;
+}
+
+static void render(struct al_session *session, const struct al_command *command,
+	struct al_text *out)
 {
 	const bool is_short = al_session_is_short(session);
 
+	if (!session->style.arguments)
+		session->style.arguments = list_arguments(session);
+	if (command->computed_with)
+		session->style.computed_with = command->computed_with(&session->arena);
 	session->style.lines = is_short ? AL_SCREEN_LINES : 0;
 	if (session->rendered.data) {
 		if (is_short)
@@ -362,7 +388,7 @@ bool al_session_render(struct al_session *session, const struct al_command *comm
 	if (session->output->report)
 		al_session_add_page(session, command->chart, al_session_command_text(session));
 	if (!session->prints_nothing)
-		render(session, file ? al_files_add_path(&session->files, file) : out);
+		render(session, command, file ? al_files_add_path(&session->files, file) : out);
 	return true;
 }
 

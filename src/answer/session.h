@@ -79,7 +79,9 @@ struct al_command {
 	size_t options_size; /* of the command's own struct */
 	const struct al_page_chart
 		*chart; /* on the page of its tables, where they have its columns; NULL: none */
-	bool computes; /* with linear algebra, for long */
+	/* Of one that computes with linear algebra, for long: the libraries, with their versions;
+	 * NULL: it doesn't. */
+	const char *(*computed_with)(struct al_arena *arena);
 	bool reads_weights; /* in any format: those that the light program lacks are the full's */
 	bool (*run)(struct al_session *session, struct al_error *err);
 };

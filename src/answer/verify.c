@@ -3,6 +3,7 @@
 
 #include "answer/losses.h"
 #include "answer/progress.h"
+#include "answer/kernel.h"
 #include "compress/judge.h"
 
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
@@ -223,6 +224,6 @@ const struct al_command al_command_verify = {
 		"verify model.safetensors pruned.safetensors -f csv"},
 	.options = verify_groups,
 	.options_size = sizeof(struct verify_options),
-	.computes = true,
+	.computed_with = al_kernel_library,
 	.run = run_verify,
 };

@@ -242,7 +242,7 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	if (program->set_threads)
 		program->set_threads((int)session->output->threads);
 	return al_session_choose_writer(session->output, &session->writer, err)
-		&& (!command->computes || !program->prepare || program->prepare(argv, err))
+		&& (!command->computed_with || !program->prepare || program->prepare(argv, err))
 		&& al_session_run(session, command, entry->name, err)
 		&& deliver(session, command, err);
 }

@@ -207,6 +207,17 @@ static void write_claim(const struct al_claim *claim, const struct al_table *con
 	al_text_add(out, "  },\n");
 }
 
+/* On one line. */
+static void write_arguments(const char *const *arguments, struct al_text *out)
+{
+	al_text_add(out, "  \"arguments\": [");
+	for (size_t i = 0; arguments[i]; i++) {
+		al_text_add(out, i ? ", " : "");
+		al_json_quote(out, arguments[i]);
+	}
+	al_text_add(out, "],\n");
+}
+
 static void write_all(const struct al_style *style, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
@@ -214,6 +225,10 @@ static void write_all(const struct al_style *style, const struct al_table *const
 	add_member(out, "  ", "attnledger", al_version());
 	if (style->command)
 		add_member(out, "  ", "command", style->command);
+	if (style->arguments)
+		write_arguments(style->arguments, out);
+	if (style->computed_with)
+		add_member(out, "  ", "computed_with", style->computed_with);
 	if (style->claim)
 		write_claim(style->claim, tables, n_tables, out);
 	begin_array(out, "  ", "tables");

@@ -24,6 +24,8 @@ struct al_style {
 	size_t lines; /* text: the claim and as much of a table as fits; 0: everything */
 	bool color; /* text: bold headings */
 	const char *command; /* JSON: "command"; NULL leaves the key out */
+	const char *const *arguments; /* JSON: of the command, NULL-terminated; or NULL */
+	const char *computed_with; /* JSON: libraries, with their versions; or NULL */
 	const struct al_profile *profile; /* LaTeX: the pages that tables are laid out for; NULL: as
 					      wide as they come */
 	const struct al_claim *claim; /* text and Markdown begin with it, JSON: "answer"; NULL:
