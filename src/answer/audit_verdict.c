@@ -76,7 +76,7 @@ static bool judges_conversions(const struct al_audit_run *run)
 		run->audit.options.covariance);
 	const struct al_module_statistics *first = calibration ? &calibration->modules[0] : NULL;
 
-	return !first || al_statistics_tokens(first) >= (double)first->of[AL_STATISTIC_INPUTS].rows;
+	return !first || al_statistics_tokens(first) > (double)al_statistics_inputs(first);
 }
 
 /* The conversion that loses nothing and saves most; false: there is none. */

@@ -98,29 +98,36 @@ static void find_distances(struct head *row, struct al_matrix distances, double 
 	row->mean_distance = sum / (double)(distances.rows - 1) / n_queries;
 }
 
-static void add_module(struct al_table *table, const struct al_module_statistics *module,
-	double n_queries)
+static bool add_module(struct al_table *table, const struct al_module_statistics *module,
+	double n_queries, struct al_error *err)
 {
 	const double n = al_statistics_tokens(module);
+	AL_OWNED struct al_matrix norms = {0}, entropies = {0}, distances = {0};
 
+	if (!al_statistics_sum(module, AL_STATISTIC_NORMS, AL_ALL_FOLDS, &norms, err)
+		|| !al_statistics_sum(module, AL_STATISTIC_ENTROPIES, AL_ALL_FOLDS, &entropies, err)
+		|| !al_statistics_sum(module, AL_STATISTIC_DISTANCES, AL_ALL_FOLDS, &distances,
+			err))
+		return false;
 	for (size_t head = 0; head < al_statistics_heads(module); head++) {
 		struct head row = {.module = module->name,
 			.head = head,
 			.tokens = (int64_t)n,
-			.norm = module->of[AL_STATISTIC_NORMS].data[head] / n,
-			.entropy = module->of[AL_STATISTIC_ENTROPIES].data[head] / n,
+			.norm = norms.data[head] / n,
+			.entropy = entropies.data[head] / n,
 			.nearest = INT64_MIN,
 			.distance = NAN,
 			.mean_distance = NAN};
-		find_distances(&row, module->of[AL_STATISTIC_DISTANCES], n_queries);
+		find_distances(&row, distances, n_queries);
 		al_table_add_record(table, &row);
 	}
+	return true;
 }
 
 /* Second moments of fewer tokens than numbers are singular. */
 static void note_sample(struct al_table *table, const struct al_module_statistics *module)
 {
-	const size_t width = module->of[AL_STATISTIC_INPUTS].rows - 1;
+	const size_t width = al_statistics_inputs(module);
 	const double n = al_statistics_tokens(module);
 
 	if (n < (double)width)
@@ -145,48 +152,49 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 			al_claim_cell(arena, table, row, "distance"));
 }
 
-/* Tokens per input dimension that make fits stable. */
-enum { STABLE = 10 };
-
 static const char *say(struct al_arena *arena, const struct al_table *table,
 	const struct al_calibration *calibration, const char *folder)
 {
 	const struct al_module_statistics *first = &calibration->modules[0];
 	const double n = al_statistics_tokens(first);
-	const size_t width = first->of[AL_STATISTIC_INPUTS].rows - 1;
+	const size_t width = al_statistics_inputs(first);
 
 	return al_format(arena, "%s of %s recorded in %s%s%s.",
 		al_claim_counted(arena, (uint64_t)n, "token"),
 		al_claim_counted(arena, calibration->n_modules, "attention module"),
 		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
-		n < STABLE * (double)width ? al_format(arena,
+		n < AL_STABLE * (double)width ? al_format(arena,
 			"; only %s tokens per input dimension (%s): use at least %s for "
 			"stable fits",
 			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
 				al_format(arena, "%.1f", n / (double)width)),
 			al_claim_count(arena, "width", (int64_t)width),
-			al_claim_count(arena, "stable", STABLE))
-					   : "");
+			al_claim_count(arena, "stable", AL_STABLE))
+					      : "");
 }
 
-void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
-	const char *folder)
+bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err)
 {
+	const int64_t n_queries = al_calibration_queries(calibration);
 	struct al_table *table = al_session_table(session, "calibration", fields, 0,
 		"Attention statistics, recorded in %s", folder);
 
 	for (size_t i = 0; i < calibration->n_modules; i++)
-		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
-	al_table_note(table, "%s, %s",
+		if (!add_module(table, &calibration->modules[i], (double)n_queries, err))
+			return false;
+	al_table_note(table, "%s, %s, in %s",
 		al_count_text(&session->arena, calibration->n_sequences, "sequence"),
 		al_count_text(&session->arena,
-			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"));
+			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"),
+		al_count_text(&session->arena, calibration->n_folds, "fold"));
 	al_table_note(table,
 		"distance: square root of the Jensen-Shannon divergence (nats) between two heads' "
 		"attention weights, from 0 to %.4f, averaged over %lld queries",
-		sqrt(log(2)), (long long)calibration->n_queries);
+		sqrt(log(2)), (long long)n_queries);
 	note_sample(table, &calibration->modules[0]);
 	al_session_claim(session, say(&session->arena, table, calibration, folder));
+	return true;
 }
 
 /* ---- the command ---- */
@@ -194,6 +202,7 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 struct calibrate_options {
 	struct al_output_options output;
 	const char *target; /* a folder, or a file of an imatrix */
+	int64_t n_folds; /* 0: as many as tokens ask for */
 	struct al_layout_options layout;
 	struct al_input_options input;
 };
@@ -203,6 +212,9 @@ static const struct al_option_row output_rows[] = {
 		"folder to write calibration.safetensors to; with FILE.imatrix or FILE.gguf only "
 		"mean squares, for llama.cpp's quantizer",
 		.letter = 'o'),
+	OPTION_COUNT(struct calibrate_options, n_folds, "folds", "K",
+		"parts to fit and judge crosswise (default: 4; 16 of few tokens)", .least = 1,
+		.most = AL_MOST_FOLDS),
 	OPTION_END,
 };
 
@@ -238,9 +250,9 @@ static bool record(struct calibrating *c, struct al_error *err)
 	const char *target = c->options->target;
 
 	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
-		    c->model.watch, err))
+		    (size_t)c->options->n_folds, c->model.watch, err)
+		|| !al_calibration_add_table(c->session, calibration, target, err))
 		return false;
-	al_calibration_add_table(c->session, calibration, target);
 	al_session_next_question(c->session, "audit", al_layout_groups,
 		(const char *const[]){al_format(&c->session->arena, "--calibration %s",
 					      al_shell_word(&c->session->arena, target)),

@@ -14,8 +14,8 @@ bool al_calibration_folder_make(struct al_session *session, const char *folder,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The answer's table of heads: module, head, tokens, norm, entropy, distance, nearest, between. */
-void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
-	const char *folder);
+bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;
 
 /* Writes FOLDER/calibration.safetensors. */
 bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,

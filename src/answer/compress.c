@@ -91,7 +91,7 @@ static void note_calibration(const struct al_session *session,
 	const struct al_calibration *calibration)
 {
 	const struct al_module_statistics *first = &calibration->modules[0];
-	const double n = al_statistics_tokens(first), width = (double)first->of[0].rows - 1;
+	const double n = al_statistics_tokens(first), width = (double)al_statistics_inputs(first);
 
 	al_table_note(session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
 		calibration->path, n, calibration->n_sequences);

@@ -80,8 +80,8 @@ static bool merge_calibrations(struct al_session *session, struct al_error *err)
 	if (!sum || !add_others(session, sum, err)
 		|| !al_calibration_folder_make(session, folder, err))
 		return false;
-	al_calibration_add_table(session, sum, folder);
-	return al_calibration_put(session, sum, folder, err);
+	return al_calibration_add_table(session, sum, folder, err)
+		&& al_calibration_put(session, sum, folder, err);
 }
 
 /* ---- the command ---- */

@@ -55,8 +55,10 @@ bool al_nearest_heads(const struct al_model_view *view, const struct al_attentio
 
 	if (!calibration)
 		return by_weights(view, attention, nearest, err);
-	if (!al_calibration_find(calibration, attention->name, &statistics, err))
+	AL_OWNED struct al_matrix far = {0};
+	if (!al_calibration_find(calibration, attention->name, &statistics, err)
+		|| !al_statistics_sum(statistics, AL_STATISTIC_DISTANCES, AL_ALL_FOLDS, &far, err))
 		return false;
-	choose(statistics->of[AL_STATISTIC_DISTANCES], nearest);
+	choose(far, nearest);
 	return true;
 }

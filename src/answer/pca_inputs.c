@@ -144,9 +144,12 @@ bool pca_run_files(struct pca *pca, struct al_error *err)
 static bool take_statistics(struct pca *pca, const struct al_module_statistics *statistics,
 	struct al_error *err)
 {
-	const struct al_matrix products = statistics->of[AL_STATISTIC_HEADS];
+	AL_OWNED struct al_matrix products = {0}, sums = {0};
+	if (!al_statistics_sum(statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &products, err)
+		|| !al_statistics_sum(statistics, AL_STATISTIC_SUMS, AL_ALL_FOLDS, &sums, err))
+		return false;
 	const struct al_head_moments moments = {.products = al_view(products),
-		.sums = statistics->of[AL_STATISTIC_SUMS].data,
+		.sums = sums.data,
 		.n_tokens = (int64_t)al_statistics_tokens(statistics)};
 	struct pca_module module = {.pca = pca,
 		.name = statistics->name,

@@ -276,9 +276,7 @@ static bool apply_calibration(const struct al_calibration *calibration, const st
 
 	if (!al_calibration_find(calibration, s->attention->name, &statistics, err))
 		return false;
-	const struct al_matrix sums = statistics->of[AL_STATISTIC_INPUTS];
-	bool ok = al_matrix_init(&root, sums.rows, sums.cols, err)
-		&& al_copy(al_view(sums), root, err);
+	bool ok = al_statistics_sum(statistics, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &root, err);
 	for (size_t i = 0; ok && i < root.rows * root.cols; i++)
 		root.data[i] /= al_statistics_tokens(statistics);
 	ok = ok && al_symmetric_root(root, AL_CALIBRATION_UNIT, err)

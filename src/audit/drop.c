@@ -49,10 +49,12 @@ static bool judge(const struct al_audit *audit, const struct al_attention *a, st
 	const struct al_module_statistics *statistics;
 	struct al_diagonal d;
 
+	AL_OWNED struct al_matrix moment = {0};
 	if (!al_covariance_imatrix(covariance))
 		return al_calibration_find(&covariance->calibration, a->name, &statistics, err)
-			&& al_heads_judge(al_view(statistics->of[AL_STATISTIC_HEADS]), output,
-				(size_t)a->n_heads, worth, err);
+			&& al_statistics_sum(statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment,
+				err)
+			&& al_heads_judge(al_view(moment), output, (size_t)a->n_heads, worth, err);
 	if (!al_imatrix_read(&covariance->imatrix, a, AL_OUTPUT, &d, err))
 		return false;
 	al_heads_judge_diagonal(d.squares, d.means, output, (size_t)a->n_heads, worth);
@@ -89,7 +91,7 @@ static void note_sample(const struct al_calibration *calibration, struct al_tabl
 {
 	const struct al_module_statistics *first = &calibration->modules[0];
 	const double n = al_statistics_tokens(first);
-	const double kept = (double)first->of[AL_STATISTIC_HEADS].rows
+	const double kept = (double)al_statistics_outputs(first)
 		* (1 - 1 / (double)al_statistics_heads(first));
 
 	if (n < 10 * kept)

@@ -160,7 +160,7 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 static void note_calibration(const struct al_calibration *calibration, struct al_table *table)
 {
 	const struct al_module_statistics *first = &calibration->modules[0];
-	const double width = (double)first->of[AL_STATISTIC_INPUTS].rows - 1;
+	const double width = (double)al_statistics_inputs(first);
 	const double n = al_statistics_tokens(first);
 
 	al_table_note(table,

@@ -22,14 +22,14 @@ static void take_kept(const struct al_work *w, struct al_view from, struct al_ma
 
 static bool drop_by_data(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
-	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
 	const size_t kept = (size_t)al_layout_heads(w->layout, false) * w->width;
 	const struct al_view output = al_view(w->weights[AL_OUTPUT]);
 	struct al_matrix *new = &out->of[AL_PIECE_OUTPUT];
-	AL_OWNED struct al_matrix gram = {0}, cross = {0};
+	AL_OWNED struct al_matrix moment = {0}, gram = {0}, cross = {0};
 	double left = 0;
 
-	if (!al_matrix_init(&gram, kept, kept, err)
+	if (!al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
+		|| !al_matrix_init(&gram, kept, kept, err)
 		|| !al_matrix_init(&cross, kept, moment.cols, err)
 		|| !al_matrix_init(new, output.rows, kept, err))
 		return false;
@@ -92,8 +92,11 @@ bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 	const size_t n_heads = (size_t)w->a->n_heads;
 	AL_FREED struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
 	AL_FREED double *costs = al_calloc(n_heads, sizeof(*costs));
-	const bool ok = al_heads_judge(al_view(w->statistics->of[AL_STATISTIC_HEADS]),
-		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
+	AL_OWNED struct al_matrix moment = {0};
+	const bool ok = al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment,
+				err)
+		&& al_heads_judge(al_view(moment), al_view(w->weights[AL_OUTPUT]), n_heads, worth,
+			err);
 
 	for (size_t i = 0; ok && i < n_heads; i++)
 		costs[i] = worth[i].compensated;

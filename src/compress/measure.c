@@ -48,7 +48,9 @@ static bool fill_gain(const struct al_work *w, struct al_matrix out, size_t n, s
 static bool fill_moment(const struct al_work *w, struct al_matrix out, size_t n,
 	struct al_error *err)
 {
-	const struct al_matrix sums = w->statistics->of[AL_STATISTIC_INPUTS];
+	AL_OWNED struct al_matrix sums = {0};
+	if (!al_statistics_sum(w->statistics, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &sums, err))
+		return false;
 	const double tokens = al_statistics_tokens(w->statistics);
 	const double *means = sums.data + n * sums.ld;
 
@@ -83,12 +85,13 @@ bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_mat
 	AL_OWNED struct al_matrix moment = {0}, product = {0};
 
 	if (w->measure == AL_MEASURE_OUTPUTS) {
-		const struct al_matrix recorded = w->statistics->of[AL_STATISTIC_HEADS];
-		return recorded.rows == weights.cols ? al_duplicate(al_view(recorded), out, err)
-						     : al_fail(err, AL_EINPUT,
-							     "the calibration has %zu head outputs "
-							     "for %zu values: use --measure inputs",
-							     recorded.rows, weights.cols);
+		const size_t recorded = al_statistics_outputs(w->statistics);
+		if (recorded != weights.cols)
+			return al_fail(err, AL_EINPUT,
+				"the calibration has %zu head outputs for %zu values: use "
+				"--measure inputs",
+				recorded, weights.cols);
+		return al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, out, err);
 	}
 	if (w->measure == AL_MEASURE_WEIGHTS)
 		return al_matrix_init(out, weights.cols, weights.cols, err)

@@ -88,7 +88,7 @@ static bool take_moment(struct merging *m, struct al_error *err)
 			"attend alike: merge needs --calibration DIR");
 	if (!statistics)
 		return make_gram(m->w, AL_VALUE, true, &m->moment, err) && find_scores(m, err);
-	return al_duplicate(al_view(statistics->of[AL_STATISTIC_HEADS]), &m->moment, err);
+	return al_statistics_sum(statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &m->moment, err);
 }
 
 static bool merging_init(struct merging *m, struct al_work *w, struct al_error *err)

@@ -56,10 +56,10 @@ static bool init_values(const struct al_work *w, struct al_pieces *out, size_t v
 static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struct al_matrix *maps,
 	struct al_error *err)
 {
-	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
 	const size_t n = (size_t)w->a->n_heads, rank = (size_t)w->layout->rank;
-	AL_OWNED struct al_matrix cross = {0}, gram = {0};
-	bool ok = al_matrix_init(&cross, n * rank, moment.cols, err)
+	AL_OWNED struct al_matrix moment = {0}, cross = {0}, gram = {0};
+	bool ok = al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
+		&& al_matrix_init(&cross, n * rank, moment.cols, err)
 		&& al_matrix_init(&gram, n * rank, n * rank, err);
 
 	for (size_t i = 0; ok && i < n; i++)

@@ -50,13 +50,15 @@ static bool find_map(const struct al_calibration *calibration, const struct al_a
 	const size_t gone = (size_t)(a->n * a->attention->d_value) * (a->other >= 0 ? 2 : 1);
 	const struct al_module_statistics *statistics;
 	AL_SCRATCH(scratch);
+	AL_OWNED struct al_matrix moment = {0};
 	struct al_matrix gram, cross;
 
 	if (!al_calibration_find(calibration, a->attention->name, &statistics, err)
+		|| !al_statistics_sum(statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
 		|| !al_take(&scratch, &gram, n, n, err) || !al_take(&scratch, &cross, n, gone, err)
 		|| !al_matrix_init_f(map, n, gone, err))
 		return false;
-	split_moment(a, al_view(statistics->of[AL_STATISTIC_HEADS]), gram, cross);
+	split_moment(a, al_view(moment), gram, cross);
 	if (!al_solve_moment(al_view(gram), cross, err))
 		return al_in(err, "%s", a->attention->name);
 	for (size_t j = 0; j < gone; j++)

@@ -25,7 +25,7 @@ static bool find_statistics(struct al_work *w, struct al_error *err)
 		return true;
 	if (!al_calibration_find(calibration, w->a->name, &w->statistics, err))
 		return false;
-	const size_t recorded = w->statistics->of[AL_STATISTIC_HEADS].rows;
+	const size_t recorded = al_statistics_outputs(w->statistics);
 	return outputs == 0 || recorded == outputs
 		|| al_fail(err, AL_EINPUT,
 			"the calibration has %zu head outputs, but the module has %zu", recorded,

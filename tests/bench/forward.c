@@ -134,7 +134,7 @@ static void record(struct al_network *network, const struct al_batch *batch)
 	struct al_calibration calibration;
 	struct al_error err;
 
-	bench_require(al_calibration_record(&calibration, network, batch, NULL, &err), &err);
+	bench_require(al_calibration_record(&calibration, network, batch, 0, NULL, &err), &err);
 	al_calibration_finish(&calibration);
 }
 

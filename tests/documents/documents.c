@@ -435,12 +435,14 @@ static bool parse_imatrix(const char *text, size_t length, struct al_error *err)
 /* One head of one number, one sequence of tokens. */
 static void fill_calibration(struct al_text *out)
 {
-	double inputs[] = {2, 1, 1, 1}, number[] = {1};
+	double inputs[] = {2, 1, 1}, number[] = {1};
 	uint64_t sequence = 0x123456789abcdef;
+	int64_t queries = 1;
 	struct al_module_statistics module = {.name = "layers.0",
-		.of = {[AL_STATISTIC_INPUTS] = {.data = inputs, .rows = 2, .cols = 2, .ld = 2}}};
+		.of = {[AL_STATISTIC_INPUTS] = {.data = inputs, .rows = 3, .cols = 1, .ld = 3}}};
 	const struct al_calibration calibration = {.source = 1,
-		.n_queries = 1,
+		.n_queries = &queries,
+		.n_folds = 1,
 		.sequences = &sequence,
 		.n_sequences = 1,
 		.modules = &module,

@@ -15,15 +15,86 @@ void al_calibration_finish(void *object)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
 			al_matrix_finish(&calibration->modules[i].of[kind]);
 	free(calibration->sequences);
+	free(calibration->n_queries);
 	al_arena_finish(&calibration->arena);
 	*calibration = (struct al_calibration){0};
+}
+
+/* ---- folds ---- */
+
+bool al_statistic_is_square(enum al_statistic_kind kind)
+{
+	return kind == AL_STATISTIC_INPUTS || kind == AL_STATISTIC_HEADS
+		|| kind == AL_STATISTIC_DISTANCES;
+}
+
+size_t al_triangle_order(size_t length)
+{
+	const size_t n = (size_t)(sqrt(2 * (double)length + .25));
+
+	return n * (n + 1) / 2 == length ? n : 0;
+}
+
+/* `from` is a fold: both triangles, or a column. */
+static void add_fold(const double *from, bool is_square, struct al_matrix to)
+{
+	for (size_t j = 0; j < to.cols; j++)
+		for (size_t i = 0; i < (is_square ? j + 1 : to.rows); i++) {
+			to.data[i + j * to.ld] += *from++;
+			if (is_square)
+				to.data[j + i * to.ld] = to.data[i + j * to.ld];
+		}
+}
+
+bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
+	al_folds folds, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_matrix of = statistics->of[kind];
+	const bool is_square = al_statistic_is_square(kind);
+	const size_t n = is_square ? al_triangle_order(of.rows) : of.rows;
+
+	if (!al_matrix_init(out, n, is_square ? n : 1, err))
+		return false;
+	for (size_t fold = 0; fold < of.cols; fold++)
+		if (folds & al_fold(fold))
+			add_fold(of.data + fold * of.ld, is_square, *out);
+	return true;
+}
+
+bool al_statistics_check(const struct al_module_statistics *statistics, struct al_error *err)
+{
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		const struct al_matrix m = statistics->of[kind];
+		int64_t bad = 0;
+		for (size_t i = 0; i < m.rows; i++) {
+			double sum = 0;
+			for (size_t fold = 0; fold < m.cols; fold++)
+				sum += m.data[i + fold * m.ld];
+			bad += !isfinite(sum);
+		}
+		if (!al_check_not_finite(bad, (int64_t)m.rows, al_statistic_names[kind], err))
+			return false;
+	}
+	return true;
 }
 
 double al_statistics_tokens(const struct al_module_statistics *statistics)
 {
 	const struct al_matrix inputs = statistics->of[AL_STATISTIC_INPUTS];
+	double n = 0;
 
-	return inputs.data[inputs.rows - 1 + (inputs.cols - 1) * inputs.ld];
+	for (size_t fold = 0; fold < inputs.cols; fold++)
+		n += inputs.data[inputs.rows - 1 + fold * inputs.ld];
+	return n;
+}
+
+int64_t al_calibration_queries(const struct al_calibration *calibration)
+{
+	int64_t n = 0;
+
+	for (size_t fold = 0; fold < calibration->n_folds; fold++)
+		n += calibration->n_queries[fold];
+	return n;
 }
 
 bool al_calibration_find(const struct al_calibration *calibration, const char *name,
@@ -92,48 +163,65 @@ static bool check_alike(const struct al_calibration *a, const struct al_calibrat
 	return al_fail(err, AL_EINPUT, "%s: all its sequences are already counted", b->path);
 }
 
-static void add_matrix(struct al_matrix to, struct al_matrix from)
+static size_t larger(size_t a, size_t b)
 {
-	for (size_t j = 0; j < to.cols; j++)
-		for (size_t i = 0; i < to.rows; i++)
-			to.data[i + j * to.ld] += from.data[i + j * from.ld];
+	return a > b ? a : b;
 }
 
-static bool add_module(struct al_module_statistics *to, const struct al_calibration *other,
-	struct al_error *err)
+/* Folds of zeros behind those that are there. */
+static bool widen(struct al_matrix *m, size_t n_folds, struct al_error *err)
+{
+	AL_OWNED struct al_matrix narrow = *m;
+
+	if (!al_matrix_init(m, narrow.rows, n_folds, err))
+		return false;
+	memcpy(m->data, narrow.data, narrow.rows * narrow.cols * sizeof(*narrow.data));
+	return true;
+}
+
+/* Fold f to fold first + f, modulo their number. */
+static void add_folds(struct al_matrix to, struct al_matrix from, size_t first)
+{
+	for (size_t j = 0; j < from.cols; j++)
+		for (size_t i = 0; i < from.rows; i++)
+			to.data[i + (first + j) % to.cols * to.ld] += from.data[i + j * from.ld];
+}
+
+static bool add_module(struct al_calibration *calibration, struct al_module_statistics *to,
+	const struct al_calibration *other, struct al_error *err)
 {
 	const struct al_module_statistics *from;
 
 	if (!al_calibration_find(other, to->name, &from, err))
 		return false;
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		const char *name = al_statistic_names[kind];
 		if (to->of[kind].rows != from->of[kind].rows)
-			return al_fail(err, AL_EINPUT, "%s: %s.%s is %zu wide, expected %zu",
-				other->path, to->name, al_statistic_names[kind],
-				from->of[kind].rows, to->of[kind].rows);
-		add_matrix(to->of[kind], from->of[kind]);
-		const int64_t bad = al_matrix_count_not_finite(al_view(to->of[kind]));
-		if (!al_check_not_finite(bad, (int64_t)(to->of[kind].rows * to->of[kind].cols),
-			    al_statistic_names[kind], err))
-			return al_in(err, "%s: %s: with it", other->path, to->name);
+			return al_fail(err, AL_EINPUT, "%s: %s.%s has %zu numbers, expected %zu",
+				other->path, to->name, name, from->of[kind].rows,
+				to->of[kind].rows);
+		if (!widen(&to->of[kind], calibration->n_folds, err))
+			return false;
+		add_folds(to->of[kind], from->of[kind], calibration->n_sequences);
 	}
-	return true;
+	return al_statistics_check(to, err) || al_in(err, "%s: %s: with it", other->path, to->name);
 }
 
-bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
-	struct al_error *err)
+static void widen_queries(struct al_calibration *calibration, size_t n_folds)
+{
+	int64_t *queries = al_calloc(n_folds, sizeof(*queries));
+
+	memcpy(queries, calibration->n_queries, calibration->n_folds * sizeof(*queries));
+	free(calibration->n_queries);
+	calibration->n_queries = queries;
+	calibration->n_folds = n_folds;
+}
+
+static void add_sequences(struct al_calibration *calibration, const struct al_calibration *other)
 {
 	const size_t n = calibration->n_sequences + other->n_sequences;
-	int64_t n_queries;
-
-	if (!check_alike(calibration, other, err))
-		return false;
-	if (__builtin_add_overflow(calibration->n_queries, other->n_queries, &n_queries))
-		return al_fail(err, AL_EINPUT, "%s: has too many queries to add", other->path);
-	for (size_t i = 0; i < calibration->n_modules; i++)
-		if (!add_module(&calibration->modules[i], other, err))
-			return false;
 	uint64_t *sequences = al_alloc(n, sizeof(*sequences));
+
 	memcpy(sequences, calibration->sequences, calibration->n_sequences * sizeof(*sequences));
 	memcpy(sequences + calibration->n_sequences, other->sequences,
 		other->n_sequences * sizeof(*sequences));
@@ -141,6 +229,25 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 	calibration->sequences = sequences;
 	calibration->n_sequences = n;
 	al_calibration_sort(calibration);
-	calibration->n_queries = n_queries;
+}
+
+bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
+	struct al_error *err)
+{
+	const size_t both = calibration->n_folds + other->n_folds;
+
+	if (!check_alike(calibration, other, err))
+		return false;
+	if (al_calibration_queries(other) > INT64_MAX - al_calibration_queries(calibration))
+		return al_fail(err, AL_EINPUT, "%s: has too many queries to add", other->path);
+	widen_queries(calibration,
+		larger(larger(calibration->n_folds, other->n_folds), al_least(both, AL_FOLDS)));
+	for (size_t fold = 0; fold < other->n_folds; fold++)
+		calibration->n_queries[(calibration->n_sequences + fold) % calibration->n_folds] +=
+			other->n_queries[fold];
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		if (!add_module(calibration, &calibration->modules[i], other, err))
+			return false;
+	add_sequences(calibration, other);
 	return true;
 }

@@ -1,6 +1,9 @@
 /* Calibrations: what a model's attention does on real tokens, kept as sums that add up.
  *
- * A calibration is a safetensors file. Of each module, F64:
+ * A calibration is a safetensors file. Each sequence of tokens belongs to one of K folds, so that
+ * what is fitted on some folds can be judged on another. Of each module, F64 [K][numbers], a row of
+ * sums for each fold; a symmetric matrix [n][n] as n(n + 1)/2 numbers, its lower triangle row by
+ * row:
  *
  *     MODULE.inputs     [d_model + 1][d_model + 1]      of [x, 1]^T [x, 1], x what W_Q, W_K and W_V
  *                                                       read; the last number is that of tokens
@@ -11,15 +14,30 @@
  *     MODULE.distances  [n_heads][n_heads]              of the Jensen-Shannon distance between two
  *                                                       heads' attention weights
  *
- * each added up over all tokens, distances over `queries` of them, and "sequences" U64, a
- * fingerprint (FNV-1a) of each sequence of tokens. Its metadata: attnledger.calibration (the
- * format's number, 1), .source (fingerprint of the checkpoint's headers and tensors), .queries. */
+ * each added up over all tokens of the fold, distances over "queries" of them, U64 [K]; and
+ * "sequences" U64, a fingerprint (FNV-1a) of each sequence of tokens. Its metadata:
+ * attnledger.calibration (the format's number, 2) and .source (fingerprint of the checkpoint's
+ * headers and tensors). */
 #pragma once
 
 #include "model/forward/pass.h"
 
+/* Tokens for each input that make fits stable. */
+enum { AL_STABLE = 10 };
+
 /* Roundoff of the products in the sums, which are float32. */
 #define AL_CALIBRATION_UNIT 0x1p-24
+
+/* Folds where there are as many sequences; of few tokens, and at most. */
+enum { AL_FOLDS = 4, AL_MORE_FOLDS = 16, AL_MOST_FOLDS = 64 };
+
+/* A set of folds: bit f is fold f. */
+typedef uint64_t al_folds;
+#define AL_ALL_FOLDS UINT64_MAX
+static inline al_folds al_fold(size_t fold)
+{
+	return UINT64_C(1) << fold;
+}
 
 enum al_statistic_kind {
 	AL_STATISTIC_INPUTS,
@@ -32,7 +50,8 @@ enum al_statistic_kind {
 };
 extern const char *const al_statistic_names[AL_N_STATISTICS];
 
-/* One module's sums; a vector is a column. */
+/* One module's sums, a column for each fold; of symmetric matrices the upper triangle, column by
+ * column. */
 struct al_module_statistics {
 	const char *name;
 	struct al_matrix of[AL_N_STATISTICS];
@@ -42,7 +61,8 @@ struct al_calibration {
 	struct al_arena arena;
 	const char *path; /* where it was read from, for messages */
 	uint64_t source;
-	int64_t n_queries;
+	int64_t *n_queries; /* [n_folds] */
+	size_t n_folds;
 	uint64_t *sequences; /* fingerprints, [n_sequences], rising */
 	size_t n_sequences;
 	struct al_module_statistics *modules;
@@ -51,9 +71,12 @@ struct al_calibration {
 
 void al_calibration_finish(void *calibration);
 
-/* Runs the model on all sequences. On failure nothing is left to finish. */
+/* Runs the model on all sequences; number i is of fold i modulo their number. `n_folds`, at most
+ * AL_MOST_FOLDS: 0 for AL_FOLDS, or for AL_MORE_FOLDS of fewer than AL_STABLE tokens for each
+ * input, as leaving out a fourth of these would change a fit too much. There are no more folds
+ * than sequences. On failure nothing is left to finish. */
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
-	const struct al_batch *all, const struct al_watch *watch,
+	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The file appears whole or not at all. */
@@ -69,8 +92,9 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path,
 bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
-/* Adds `other`. Refused: one of another model or of other modules, and one whose sequences
- * of tokens are all counted already. */
+/* Adds `other`, as if its sequences had been recorded behind these; the larger number of folds
+ * counts, and that of both where it is at most AL_FOLDS. Refused: one of another model or of
+ * other modules, and one whose sequences of tokens are all counted already. */
 bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -78,8 +102,35 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 bool al_calibration_find(const struct al_calibration *calibration, const char *name,
 	const struct al_module_statistics **out, struct al_error *err) AL_MUST_CHECK;
 
+/* How many queries the distances are of. */
+int64_t al_calibration_queries(const struct al_calibration *calibration);
+
+/* Is it a symmetric matrix? */
+bool al_statistic_is_square(enum al_statistic_kind kind);
+
+/* n of a triangle's n(n + 1)/2 numbers; 0: there is none. */
+size_t al_triangle_order(size_t length);
+
+/* The sum over these folds: a matrix [n][n] or a column. The caller finishes it, on failure too. */
+bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
+	al_folds folds, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Are all sums over the folds finite? */
+bool al_statistics_check(const struct al_module_statistics *statistics,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* How many tokens a module saw. */
 double al_statistics_tokens(const struct al_module_statistics *statistics);
+/* How many numbers its projections read. */
+static inline size_t al_statistics_inputs(const struct al_module_statistics *statistics)
+{
+	return al_triangle_order(statistics->of[AL_STATISTIC_INPUTS].rows) - 1;
+}
+/* ... and its heads put out. */
+static inline size_t al_statistics_outputs(const struct al_module_statistics *statistics)
+{
+	return statistics->of[AL_STATISTIC_SUMS].rows;
+}
 static inline size_t al_statistics_heads(const struct al_module_statistics *statistics)
 {
 	return statistics->of[AL_STATISTIC_NORMS].rows;

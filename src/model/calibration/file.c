@@ -5,11 +5,12 @@
 #include "model/calibration/imatrix.h"
 #include "formats/safetensors.h"
 
-static const char VERSION[] = "1";
-static const char SEQUENCES[] = "sequences";
+static const char VERSION[] = "2";
+static const char SEQUENCES[] = "sequences", QUERIES[] = "queries";
 
 /* ---- writing ---- */
 
+/* Without columns: a vector. */
 static struct al_tensor describe(struct al_arena *arena, const char *name, const char *dtype,
 	size_t rows, size_t cols)
 {
@@ -20,14 +21,14 @@ static struct al_tensor describe(struct al_arena *arena, const char *name, const
 	return (struct al_tensor){.name = name,
 		.dtype = al_dtype_stored(dtype),
 		.shape = shape,
-		.n_dims = cols == 1 ? 1 : 2};
+		.n_dims = cols == 0 ? 1 : 2};
 }
 
 static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	struct al_arena *arena, size_t *n)
 {
 	struct al_tensor *tensors = al_new_array(arena, struct al_tensor,
-		calibration->n_modules * AL_N_STATISTICS + 1);
+		calibration->n_modules * AL_N_STATISTICS + 2);
 
 	*n = 0;
 	for (size_t i = 0; i < calibration->n_modules; i++)
@@ -35,13 +36,13 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 			const struct al_module_statistics *module = &calibration->modules[i];
 			tensors[(*n)++] = describe(arena,
 				al_format(arena, "%s.%s", module->name, al_statistic_names[kind]),
-				"F64", module->of[kind].rows, module->of[kind].cols);
+				"F64", module->of[kind].cols, module->of[kind].rows);
 		}
-	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 1);
+	tensors[(*n)++] = describe(arena, QUERIES, "U64", calibration->n_folds, 0);
+	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 0);
 	return tensors;
 }
 
-/* Symmetric, or a vector: rows and columns are one. */
 static bool append_all(struct al_safetensors_writer *writer,
 	const struct al_calibration *calibration, struct al_error *err)
 {
@@ -54,8 +55,9 @@ static bool append_all(struct al_safetensors_writer *writer,
 				    err))
 				return false;
 		}
-	return al_safetensors_append(writer, calibration->sequences, 8 * calibration->n_sequences,
-		err);
+	return al_safetensors_append(writer, calibration->n_queries, 8 * calibration->n_folds, err)
+		&& al_safetensors_append(writer, calibration->sequences,
+			8 * calibration->n_sequences, err);
 }
 
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
@@ -71,8 +73,6 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 		{.key = "attnledger.calibration", .value = VERSION},
 		{.key = "attnledger.source",
 			.value = al_fingerprint_text(&arena, calibration->source)},
-		{.key = "attnledger.queries",
-			.value = al_format(&arena, "%" PRId64, calibration->n_queries)},
 	};
 
 	if (!al_safetensors_create(&writer, path, tensors, n, metadata,
@@ -98,51 +98,86 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 {
 	const char *version = find_metadata(file, "attnledger.calibration");
 	const char *source = find_metadata(file, "attnledger.source");
-	const char *queries = find_metadata(file, "attnledger.queries");
-	size_t n = al_read_digits(queries, &calibration->n_queries);
 
+	if (strcmp(version, "1") == 0)
+		return al_fail(err, AL_EINPUT,
+			"recorded by an older version, without folds of sequences: run `calibrate` "
+			"again");
 	if (strcmp(version, VERSION) != 0)
 		return al_fail(err, AL_EINPUT,
 			"not a calibration: attnledger.calibration in its metadata is \"%.20s\", "
 			"expected \"%s\"",
 			version, VERSION);
-	if (!al_fingerprint_read(source, &calibration->source))
-		return al_fail(err, AL_EINPUT,
+	return al_fingerprint_read(source, &calibration->source)
+		|| al_fail(err, AL_EINPUT,
 			"attnledger.source of its metadata is \"%.40s\", expected a fingerprint",
 			source);
-	return (n > 0 && !queries[n] && calibration->n_queries >= 0)
-		|| al_fail(err, AL_EINPUT,
-			"attnledger.queries of its metadata is \"%.40s\", expected a number",
-			queries);
+}
+
+/* Allocates `out`, [n]. */
+static bool read_vector(const struct al_checkpoint *file, const char *name, void **out, size_t *n,
+	struct al_error *err)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(file, name);
+
+	if (!tensor || tensor->n_dims != 1 || strcmp(al_dtype_title(tensor->dtype), "U64") != 0)
+		return al_fail(err, AL_EINPUT, "expected a vector \"%s\" of U64", name);
+	*n = (size_t)tensor->n_elements;
+	*out = al_try_calloc(*n, 8, err);
+	return *out && al_tensor_read_bytes(file, tensor, 0, *out, 8 * *n, err);
 }
 
 static bool read_sequences(struct al_calibration *calibration, const struct al_checkpoint *file,
 	struct al_error *err)
 {
-	const struct al_tensor *tensor = al_checkpoint_find(file, SEQUENCES);
+	void *sequences = NULL;
+	const bool ok = read_vector(file, SEQUENCES, &sequences, &calibration->n_sequences, err);
 
-	if (!tensor || tensor->n_dims != 1 || strcmp(al_dtype_title(tensor->dtype), "U64") != 0)
-		return al_fail(err, AL_EINPUT, "expected a vector \"%s\" of U64", SEQUENCES);
-	calibration->n_sequences = (size_t)tensor->n_elements;
-	calibration->sequences = al_try_calloc(calibration->n_sequences, 8, err);
-	const bool ok = calibration->sequences
-		&& al_tensor_read_bytes(file, tensor, 0, calibration->sequences,
-			8 * calibration->n_sequences, err);
+	calibration->sequences = sequences;
 	if (ok)
 		al_calibration_sort(calibration);
 	return ok;
 }
 
-static bool read_matrix(const struct al_checkpoint *file, const struct al_tensor *tensor,
-	struct al_matrix *out, struct al_error *err)
+static bool read_queries(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_error *err)
 {
-	const bool is_vector = tensor->n_dims == 1;
+	void *queries = NULL;
+	const bool ok = read_vector(file, QUERIES, &queries, &calibration->n_folds, err);
 
-	if (!tensor->dtype->to_double || tensor->n_dims < 1 || tensor->n_dims > 2
-		|| tensor->n_elements < 1 || (!is_vector && tensor->shape[0] != tensor->shape[1]))
-		return al_fail(err, AL_EINPUT, "expected a vector or a square matrix of numbers");
-	return al_matrix_init(out, (size_t)tensor->shape[0],
-		       is_vector ? 1 : (size_t)tensor->shape[1], err)
+	calibration->n_queries = queries;
+	if (!ok)
+		return false;
+	if (calibration->n_folds < 1 || calibration->n_folds > AL_MOST_FOLDS)
+		return al_fail(err, AL_EINPUT, "\"%s\" has %zu numbers, expected 1 to %d folds",
+			QUERIES, calibration->n_folds, AL_MOST_FOLDS);
+	for (size_t i = 0, sum = 0; i < calibration->n_folds; i++)
+		if (calibration->n_queries[i] < 0
+			|| __builtin_add_overflow(sum, calibration->n_queries[i], &sum)
+			|| sum > INT64_MAX)
+			return al_fail(err, AL_EINPUT,
+				"\"%s\": fold %zu of 0 to %zu has more than can be counted",
+				QUERIES, i, calibration->n_folds - 1);
+	return true;
+}
+
+/* A row for each fold. */
+static bool read_folds(const struct al_calibration *calibration, const struct al_checkpoint *file,
+	const struct al_tensor *tensor, enum al_statistic_kind kind, struct al_matrix *out,
+	struct al_error *err)
+{
+	const int64_t n_folds = (int64_t)calibration->n_folds;
+
+	if (!tensor->dtype->to_double || tensor->n_dims != 2 || tensor->n_elements < 1
+		|| tensor->shape[0] != n_folds)
+		return al_fail(err, AL_EINPUT,
+			"expected a matrix of numbers with a row for each of %" PRId64 " fold%s",
+			n_folds, n_folds == 1 ? "" : "s");
+	if (al_statistic_is_square(kind) && al_triangle_order((size_t)tensor->shape[1]) == 0)
+		return al_fail(err, AL_EINPUT,
+			"%" PRId64 " numbers a row are no triangle of a square matrix",
+			tensor->shape[1]);
+	return al_matrix_init(out, (size_t)tensor->shape[1], (size_t)n_folds, err)
 		&& al_tensor_read_finite(file, tensor, out->data, err);
 }
 
@@ -151,32 +186,32 @@ static bool check_squares(const struct al_module_statistics *module, enum al_sta
 {
 	const struct al_matrix m = module->of[kind];
 
-	for (size_t i = 0; i < m.rows; i++)
-		if (m.data[i + i * m.ld] < 0)
-			return al_fail(err, AL_EINPUT, "%s.%s: [%zu, %zu] is %g, a sum of squares",
-				module->name, al_statistic_names[kind], i, i, m.data[i + i * m.ld]);
+	for (size_t fold = 0; fold < m.cols; fold++)
+		for (size_t i = 0, at = 0; at < m.rows; at += ++i + 1)
+			if (m.data[at + fold * m.ld] < 0)
+				return al_fail(err, AL_EINPUT,
+					"%s.%s: [%zu, %zu] of fold %zu is %g, a sum of squares",
+					module->name, al_statistic_names[kind], i, i, fold,
+					m.data[at + fold * m.ld]);
 	return true;
 }
 
 static bool check_module(const struct al_module_statistics *module, struct al_error *err)
 {
 	const struct al_matrix *of = module->of;
-	const size_t n_heads = of[AL_STATISTIC_NORMS].rows;
+	const size_t n_heads = of[AL_STATISTIC_NORMS].rows,
+		     width = al_triangle_order(of[AL_STATISTIC_HEADS].rows);
 
-	if (of[AL_STATISTIC_INPUTS].cols < 2 || of[AL_STATISTIC_NORMS].cols != 1
-		|| of[AL_STATISTIC_ENTROPIES].cols != 1
-		|| of[AL_STATISTIC_ENTROPIES].rows != n_heads
-		|| of[AL_STATISTIC_DISTANCES].rows != n_heads
-		|| of[AL_STATISTIC_DISTANCES].cols != n_heads
-		|| of[AL_STATISTIC_HEADS].cols != of[AL_STATISTIC_HEADS].rows
-		|| of[AL_STATISTIC_HEADS].rows % n_heads != 0
-		|| of[AL_STATISTIC_SUMS].rows != of[AL_STATISTIC_HEADS].rows
-		|| of[AL_STATISTIC_SUMS].cols != 1)
+	if (al_statistics_inputs(module) < 1 || of[AL_STATISTIC_ENTROPIES].rows != n_heads
+		|| al_triangle_order(of[AL_STATISTIC_DISTANCES].rows) != n_heads
+		|| width % n_heads != 0 || of[AL_STATISTIC_SUMS].rows != width)
 		return al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
 			module->name);
 	if (!check_squares(module, AL_STATISTIC_INPUTS, err)
 		|| !check_squares(module, AL_STATISTIC_HEADS, err))
 		return false;
+	if (!al_statistics_check(module, err))
+		return al_in(err, "%s", module->name);
 	return al_statistics_tokens(module) >= 1
 		|| al_fail(err, AL_EINPUT, "%s: counts no tokens", module->name);
 }
@@ -193,7 +228,8 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 		const struct al_tensor *tensor = al_checkpoint_find(file, full);
 		if (!tensor)
 			return al_fail(err, AL_EINPUT, "tensor %s is missing", full);
-		if (!read_matrix(file, tensor, &module->of[kind], err))
+		if (!read_folds(calibration, file, tensor, (enum al_statistic_kind)kind,
+			    &module->of[kind], err))
 			return al_in(err, "tensor %s", full);
 	}
 	return check_module(module, err);
@@ -240,6 +276,7 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path, s
 	else if (al_checkpoint_open(&file, calibration->path, err)) {
 		bool ok = read_metadata(calibration, &file, err)
 			&& read_sequences(calibration, &file, err)
+			&& read_queries(calibration, &file, err)
 			&& read_modules(calibration, &file, err);
 		al_checkpoint_close(&file);
 		if (ok)

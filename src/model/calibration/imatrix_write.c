@@ -42,15 +42,27 @@ static bool has_name(const struct writing *w, const char *name)
 	return false;
 }
 
-static void add_weight(struct writing *w, const char *name,
-	const struct al_module_statistics *module, int p)
+/* Of one module, over all folds. */
+struct sums {
+	double n_tokens;
+	struct al_matrix inputs, heads, means;
+};
+
+static void sums_finish(struct sums *sums)
+{
+	al_matrix_finish(&sums->inputs);
+	al_matrix_finish(&sums->heads);
+	al_matrix_finish(&sums->means);
+}
+
+static void add_weight(struct writing *w, const char *name, const struct sums *module, int p)
 {
 	const bool is_output = p == AL_OUTPUT;
-	const struct al_matrix inputs = module->of[AL_STATISTIC_INPUTS],
-			       squares = is_output ? module->of[AL_STATISTIC_HEADS] : inputs;
-	const double *sums = is_output ? module->of[AL_STATISTIC_SUMS].data
+	const struct al_matrix inputs = module->inputs,
+			       squares = is_output ? module->heads : inputs;
+	const double *sums = is_output ? module->means.data
 				       : inputs.data + (inputs.cols - 1) * inputs.ld;
-	const double n_tokens = al_statistics_tokens(module);
+	const double n_tokens = module->n_tokens;
 	const size_t n = is_output ? squares.rows : inputs.rows - 1;
 
 	if (has_name(w, name))
@@ -63,7 +75,7 @@ static void add_weight(struct writing *w, const char *name,
 /* Several projections in one tensor are one weight or several in llama.cpp, as its converter
  * decides for each family: they get all names. */
 static void add_projection(struct writing *w, const struct al_attention *attention,
-	const struct al_module_statistics *module, int p)
+	const struct sums *module, int p)
 {
 	const struct al_factor *factor = &attention->factors[p],
 			       *first = factor->down ? factor->down : factor;
@@ -97,10 +109,15 @@ static bool add_module(struct writing *w, const struct al_calibration *calibrati
 		return al_fail(err, AL_EINPUT,
 			"%s: llama.cpp's imatrix has no names for an encoder-decoder's modules",
 			attention->name);
-	if (!al_calibration_find(calibration, attention->name, &module, err))
+	AL_ENDS(sums_finish) struct sums sums = {0};
+	if (!al_calibration_find(calibration, attention->name, &module, err)
+		|| !al_statistics_sum(module, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &sums.inputs, err)
+		|| !al_statistics_sum(module, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &sums.heads, err)
+		|| !al_statistics_sum(module, AL_STATISTIC_SUMS, AL_ALL_FOLDS, &sums.means, err))
 		return false;
+	sums.n_tokens = al_statistics_tokens(module);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		add_projection(w, attention, module, p);
+		add_projection(w, attention, &sums, p);
 	return true;
 }
 

@@ -10,13 +10,33 @@ enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32 };
 struct recording {
 	struct al_calibration *calibration;
 	const struct al_attention *first; /* of the view's modules */
+	size_t first_sequence;
 };
+
+static size_t fold_of(const struct recording *r, const struct al_batch *batch, size_t sequence)
+{
+	return (batch->first_sequence + sequence - r->first_sequence) % r->calibration->n_folds;
+}
+
+/* What a fold's tokens give in a batch. */
+struct part {
+	const struct al_layer *layer;
+	const struct al_trace *trace;
+	struct al_matrix *of; /* the module's statistics */
+	size_t fold;
+	struct al_view_f x, o; /* inputs and heads' outputs, of the fold */
+};
+
+static double *sums_of(const struct part *p, enum al_statistic_kind kind)
+{
+	return p->of[kind].data + p->fold * p->of[kind].ld;
+}
 
 /* ---- second moments ---- */
 
 struct adding {
 	struct al_matrix_f from;
-	struct al_matrix to;
+	double *to; /* the upper triangle, column by column */
 };
 
 static bool add_columns(void *context, size_t index, struct al_error *err)
@@ -26,15 +46,15 @@ static bool add_columns(void *context, size_t index, struct al_error *err)
 
 	(void)err;
 	for (size_t j = first; j < a->from.cols && j < first + COLUMNS_AT_ONCE; j++)
-		for (size_t i = 0; i < a->from.rows; i++)
-			a->to.data[i + j * a->to.ld] += (double)a->from.data[i + j * a->from.ld];
+		for (size_t i = 0; i <= j; i++)
+			a->to[j * (j + 1) / 2 + i] += (double)a->from.data[i + j * a->from.ld];
 	return true;
 }
 
-/* to += x x^T; `to` may be larger. Finite numbers may overflow as they are squared: the token is
- * named then. */
-static bool add_moment(const struct al_layer *layer, const struct al_batch *batch,
-	struct al_view_f x, struct al_matrix to, struct al_error *err)
+/* to += x x^T of some of all tokens; `to` may be larger. Finite numbers may overflow as they are
+ * squared: the token is named then. */
+static bool add_moment(const struct part *p, struct al_view_f x, struct al_view_f all, double *to,
+	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	struct adding a = {.to = to};
@@ -47,7 +67,7 @@ static bool add_moment(const struct al_layer *layer, const struct al_batch *batc
 				add_columns, &a, err);
 	}
 	if (!ok && a.from.data && !al_is_finite_f(al_view_f(a.from)))
-		ok = al_fail_largest(layer, batch, x, err);
+		ok = al_fail_largest(p->layer, p->trace->batch, all, err);
 	return ok;
 }
 
@@ -58,15 +78,13 @@ static void add_sums(struct al_view_f x, double *to)
 			to[i] += (double)x.data[i + j * x.ld];
 }
 
-/* The last row and column, those of the 1 in [x, 1]. */
-static void add_means(struct al_view_f x, struct al_matrix to)
+/* The last column, that of the 1 in [x, 1]. */
+static void add_means(struct al_view_f x, double *to)
 {
-	double *last = to.data + x.rows * to.ld;
+	double *last = to + x.rows * (x.rows + 1) / 2;
 
 	add_sums(x, last);
 	last[x.rows] += (double)x.cols;
-	for (size_t i = 0; i < x.rows; i++)
-		to.data[x.rows + i * to.ld] = last[i];
 }
 
 /* ---- of each head ---- */
@@ -80,20 +98,67 @@ static double norm(const float *x, size_t n)
 	return sqrt(sum);
 }
 
-static void add_norms(struct al_view_f o, struct al_matrix to)
+static void add_norms(struct al_view_f o, double *to, size_t n_heads)
 {
-	const size_t width = o.rows / to.rows;
+	const size_t width = o.rows / n_heads;
 
 	for (size_t j = 0; j < o.cols; j++)
-		for (size_t head = 0; head < to.rows; head++)
-			to.data[head] += norm(o.data + head * width + j * o.ld, width);
+		for (size_t head = 0; head < n_heads; head++)
+			to[head] += norm(o.data + head * width + j * o.ld, width);
 }
 
-static void add_numbers(const double *from, struct al_matrix to)
+/* Of the fold's sequences. */
+static void add_weights(const struct recording *r, const struct part *p, size_t n_heads)
 {
-	for (size_t j = 0; j < to.cols; j++)
-		for (size_t i = 0; i < to.rows; i++)
-			to.data[i + j * to.ld] += from[i + j * to.rows];
+	double *entropies = sums_of(p, AL_STATISTIC_ENTROPIES),
+	       *distances = sums_of(p, AL_STATISTIC_DISTANCES);
+
+	for (size_t s = 0; s < p->trace->batch->n_sequences; s++) {
+		const double *entropy = p->trace->entropy + s * n_heads,
+			     *distance = p->trace->distance + s * n_heads * n_heads;
+		if (fold_of(r, p->trace->batch, s) != p->fold)
+			continue;
+		for (size_t i = 0; i < n_heads; i++) {
+			entropies[i] += entropy[i];
+			for (size_t j = 0; j < i; j++)
+				distances[i * (i + 1) / 2 + j] += distance[i * n_heads + j];
+		}
+	}
+}
+
+/* ---- folds ---- */
+
+/* The tokens of a batch's sequences that belong to the fold. */
+static bool take_tokens(const struct recording *r, const struct al_batch *batch, size_t fold,
+	struct al_view_f all, struct al_scratch *scratch, struct al_view_f *out,
+	struct al_error *err)
+{
+	struct al_matrix_f some;
+	size_t n = 0;
+
+	if (!al_take_f(scratch, &some, all.rows, all.cols, err))
+		return false;
+	for (size_t s = 0; s < batch->n_sequences; s++)
+		for (size_t t = batch->begin[s];
+			t < batch->begin[s + 1] && fold_of(r, batch, s) == fold; t++)
+			memcpy(some.data + n++ * some.ld, all.data + t * all.ld,
+				all.rows * sizeof(*all.data));
+	*out = al_columns_f(al_view_f(some), 0, n);
+	return true;
+}
+
+static bool add_part(const struct recording *r, const struct part *p, struct al_view_f o,
+	struct al_error *err)
+{
+	const size_t n_heads = p->of[AL_STATISTIC_NORMS].rows;
+	double *inputs = sums_of(p, AL_STATISTIC_INPUTS);
+
+	add_sums(p->o, sums_of(p, AL_STATISTIC_SUMS));
+	add_norms(p->o, sums_of(p, AL_STATISTIC_NORMS), n_heads);
+	add_means(p->x, inputs);
+	add_weights(r, p, n_heads);
+	return add_moment(p, p->x, al_view_f(p->trace->input), inputs, err)
+		&& add_moment(p, p->o, o, sums_of(p, AL_STATISTIC_HEADS), err);
 }
 
 static bool add_layer(void *context, const struct al_layer *layer, const struct al_trace *trace,
@@ -101,18 +166,22 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 {
 	const struct recording *r = context;
 	const struct al_attention *attention = al_layer_attention(layer);
-	struct al_matrix *of = r->calibration->modules[attention - r->first].of;
+	struct part p = {.layer = layer,
+		.trace = trace,
+		.of = r->calibration->modules[attention - r->first].of};
 
-	add_sums(o, of[AL_STATISTIC_SUMS].data);
-	add_norms(o, of[AL_STATISTIC_NORMS]);
-	add_numbers(trace->entropy, of[AL_STATISTIC_ENTROPIES]);
-	add_numbers(trace->distance, of[AL_STATISTIC_DISTANCES]);
-	add_means(al_view_f(trace->input), of[AL_STATISTIC_INPUTS]);
-	if (attention == r->first)
-		r->calibration->n_queries += (int64_t)trace->n_sampled;
-	return add_moment(layer, trace->batch, al_view_f(trace->input), of[AL_STATISTIC_INPUTS],
-		       err)
-		&& add_moment(layer, trace->batch, o, of[AL_STATISTIC_HEADS], err);
+	for (p.fold = 0; p.fold < r->calibration->n_folds; p.fold++) {
+		AL_SCRATCH(scratch);
+		if (!take_tokens(r, trace->batch, p.fold, al_view_f(trace->input), &scratch, &p.x,
+			    err)
+			|| !take_tokens(r, trace->batch, p.fold, o, &scratch, &p.o, err)
+			|| !add_part(r, &p, o, err))
+			return false;
+	}
+	for (size_t s = 0; attention == r->first && s < trace->batch->n_sequences; s++)
+		r->calibration->n_queries[fold_of(r, trace->batch, s)] += (int64_t)
+			al_sampled_queries(trace->batch->begin[s + 1] - trace->batch->begin[s]);
+	return true;
 }
 
 /* ---- all ---- */
@@ -123,14 +192,19 @@ static bool init_module(struct al_calibration *calibration, const struct al_atte
 	struct al_module_statistics *module = &calibration->modules[calibration->n_modules++];
 	const size_t n_heads = (size_t)a->n_heads, width = n_heads * (size_t)a->d_value;
 	const size_t d_model = (size_t)a->factors[AL_QUERY].rows;
+	const size_t sizes[AL_N_STATISTICS] = {d_model + 1, width, width, n_heads, n_heads,
+		n_heads};
 
 	module->name = al_strdup(&calibration->arena, a->name);
-	return al_matrix_init(&module->of[AL_STATISTIC_INPUTS], d_model + 1, d_model + 1, err)
-		&& al_matrix_init(&module->of[AL_STATISTIC_HEADS], width, width, err)
-		&& al_matrix_init(&module->of[AL_STATISTIC_SUMS], width, 1, err)
-		&& al_matrix_init(&module->of[AL_STATISTIC_NORMS], n_heads, 1, err)
-		&& al_matrix_init(&module->of[AL_STATISTIC_ENTROPIES], n_heads, 1, err)
-		&& al_matrix_init(&module->of[AL_STATISTIC_DISTANCES], n_heads, n_heads, err);
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		const size_t n = sizes[kind];
+		if (!al_matrix_init(&module->of[kind],
+			    al_statistic_is_square((enum al_statistic_kind)kind) ? n * (n + 1) / 2
+										 : n,
+			    calibration->n_folds, err))
+			return false;
+	}
+	return true;
 }
 
 static bool init_modules(struct al_calibration *calibration, const struct al_model_view *view,
@@ -144,6 +218,16 @@ static bool init_modules(struct al_calibration *calibration, const struct al_mod
 	return true;
 }
 
+static size_t choose_folds(const struct al_model_view *view, const struct al_batch *all,
+	size_t wanted)
+{
+	const double needed = AL_STABLE * (double)view->modules[0].factors[AL_QUERY].rows;
+
+	if (wanted == 0)
+		wanted = (double)al_batch_tokens(all) < needed ? AL_MORE_FOLDS : AL_FOLDS;
+	return al_least(wanted, all->n_sequences);
+}
+
 static void take_sequences(struct al_calibration *calibration, const struct al_batch *all)
 {
 	calibration->n_sequences = all->n_sequences;
@@ -154,13 +238,16 @@ static void take_sequences(struct al_calibration *calibration, const struct al_b
 }
 
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
-	const struct al_batch *all, const struct al_watch *watch, struct al_error *err)
+	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
+	struct al_error *err)
 {
 	const struct al_model_view *view = network->view;
-	struct recording r = {calibration, view->modules};
+	struct recording r = {calibration, view->modules, all->first_sequence};
 
-	*calibration = (struct al_calibration){.path = view->checkpoint->path};
+	*calibration = (struct al_calibration){.path = view->checkpoint->path,
+		.n_folds = choose_folds(view, all, n_folds)};
 	al_arena_init(&calibration->arena);
+	calibration->n_queries = al_calloc(calibration->n_folds, sizeof(*calibration->n_queries));
 	take_sequences(calibration, all);
 	if (al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
 		&& init_modules(calibration, view, err)

@@ -89,14 +89,20 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch, 
 /* A layer's attention on a batch, for statistics. */
 struct al_trace {
 	struct al_matrix_f input; /* [d_model][tokens]: what W_Q, W_K and W_V read */
-	double *entropy; /* [n_heads]: of attention weights in nats, added up over tokens */
-	double *distance; /* [n_heads][n_heads]: the square root of the Jensen-Shannon divergence
-			     (nats) of two heads' weights, added up over n_sampled queries */
+	double *entropy; /* [n_sequences][n_heads]: of attention weights in nats, added up over
+			    each sequence's tokens */
+	double *distance; /* [n_sequences][n_heads][n_heads], where the second head is before the
+			     first: the square root of the Jensen-Shannon divergence (nats) of two
+			     heads' weights, added up over sampled queries */
 	const struct al_batch *batch;
-	size_t n_sampled; /* up to AL_SAMPLED_QUERIES of each sequence, evenly apart */
 };
 
+/* How many queries of a sequence are sampled, evenly apart, the last one among them. */
 enum { AL_SAMPLED_QUERIES = 16 };
+static inline size_t al_sampled_queries(size_t n_tokens)
+{
+	return n_tokens < AL_SAMPLED_QUERIES ? n_tokens : AL_SAMPLED_QUERIES;
+}
 
 /* Safe on NULL and on a zeroed struct. */
 void al_trace_finish(struct al_trace *trace);

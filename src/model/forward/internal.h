@@ -263,8 +263,8 @@ void al_watched_finish(struct al_watched *watched);
 void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
 	struct al_view_f weights, double entropy);
 
-/* Adds up all heads and sequences. */
-bool al_watched_add_up(const struct al_watched *watched, struct al_trace *trace,
+/* The trace takes the entropies, and gets the distances. */
+bool al_watched_add_up(struct al_watched *watched, struct al_trace *trace,
 	struct al_error *err) AL_MUST_CHECK;
 
 bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,

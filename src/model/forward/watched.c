@@ -7,15 +7,9 @@
 #include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
-static size_t n_sampled(size_t n_tokens)
-{
-	return n_tokens < AL_SAMPLED_QUERIES ? n_tokens : AL_SAMPLED_QUERIES;
-}
-
-/* Evenly apart, the last query among them. */
 static size_t sampled_query(size_t n_tokens, size_t sample)
 {
-	return (sample + 1) * n_tokens / n_sampled(n_tokens) - 1;
+	return (sample + 1) * n_tokens / al_sampled_queries(n_tokens) - 1;
 }
 
 static size_t sequence_tokens(const struct al_watched *w, size_t sequence)
@@ -36,7 +30,7 @@ void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
 	for (size_t i = 0; i < batch->n_sequences; i++) {
 		const size_t tokens = sequence_tokens(watched, i);
 		watched->first_row[i] = n;
-		n += n_sampled(tokens) * n_heads * tokens;
+		n += al_sampled_queries(tokens) * n_heads * tokens;
 	}
 	watched->rows = al_calloc(n, sizeof(float));
 }
@@ -61,7 +55,7 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 	const size_t sequence = index / w->n_heads, n = sequence_tokens(w, sequence);
 
 	w->entropy[index] += entropy;
-	for (size_t sample = 0; sample < n_sampled(n); sample++) {
+	for (size_t sample = 0; sample < al_sampled_queries(n); sample++) {
 		const size_t query = sampled_query(n, sample);
 		if (query >= first && query < first + weights.cols)
 			memcpy(find_row(w, sequence, sample, index % w->n_heads) + low,
@@ -99,32 +93,20 @@ static bool add_sequence(void *context, size_t sequence, struct al_error *err)
 	const struct al_watched *w = d->watched;
 	AL_FREED double *alone = al_alloc(w->n_heads, sizeof(*alone));
 	(void)err;
-	for (size_t sample = 0; sample < n_sampled(sequence_tokens(w, sequence)); sample++)
+	for (size_t sample = 0; sample < al_sampled_queries(sequence_tokens(w, sequence)); sample++)
 		add_query(w, sequence, sample, alone, d->of + sequence * w->n_heads * w->n_heads);
 	return true;
 }
 
-bool al_watched_add_up(const struct al_watched *w, struct al_trace *trace, struct al_error *err)
+bool al_watched_add_up(struct al_watched *w, struct al_trace *trace, struct al_error *err)
 {
-	const size_t n = w->n_heads, n_sequences = w->batch->n_sequences;
-	AL_FREED double *of = al_calloc(n_sequences * n * n, sizeof(*of));
-	struct distances d = {w, of};
-	bool ok = al_parallel(n_sequences, add_sequence, &d, err);
+	const size_t n_sequences = w->batch->n_sequences;
+	struct distances d = {w, al_calloc(n_sequences * w->n_heads * w->n_heads, sizeof(double))};
 
-	trace->entropy = al_calloc(n, sizeof(double));
-	trace->distance = al_calloc(n * n, sizeof(double));
-	for (size_t sequence = 0; sequence < n_sequences; sequence++) {
-		trace->n_sampled += n_sampled(sequence_tokens(w, sequence));
-		for (size_t i = 0; i < n; i++)
-			trace->entropy[i] += w->entropy[sequence * n + i];
-		for (size_t i = 0; i < n; i++)
-			for (size_t j = 0; j < i; j++) {
-				const double found = d.of[(sequence * n + i) * n + j];
-				trace->distance[i * n + j] += found;
-				trace->distance[j * n + i] += found;
-			}
-	}
-	return ok;
+	trace->distance = d.of;
+	trace->entropy = w->entropy;
+	w->entropy = NULL;
+	return al_parallel(n_sequences, add_sequence, &d, err);
 }
 
 void al_trace_finish(struct al_trace *trace)
