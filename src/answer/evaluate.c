@@ -1,6 +1,7 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
 #include "answer/ablate.h"
+#include "answer/arrays.h"
 #include "answer/kernel.h"
 #include "answer/losses.h"
 #include "report/claim.h"
@@ -11,6 +12,7 @@ struct evaluate_options {
 	struct al_input_options input;
 	struct al_ablation_options ablation;
 	const char *per_token;
+	struct al_arrays_options arrays;
 };
 
 static const struct al_option_row rows[] = {
@@ -21,7 +23,8 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct evaluate_options, layout)},
 	{al_input_rows, offsetof(struct evaluate_options, input)},
-	{al_ablation_rows, offsetof(struct evaluate_options, ablation)}, {rows, 0}, {NULL, 0}};
+	{al_ablation_rows, offsetof(struct evaluate_options, ablation)}, {rows, 0},
+	{al_arrays_rows, offsetof(struct evaluate_options, arrays)}, {NULL, 0}};
 
 struct evaluation {
 	struct al_session *session;
@@ -72,13 +75,14 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 	if (al_batch_tokens(all) == all->n_sequences)
 		return al_fail(err, AL_EINPUT,
 			"no token to predict: every sequence has only one token");
-	if (o->per_token)
+	if (o->per_token || o->arrays.folder)
 		loss.tokens = al_new_array(&e->session->arena, double, al_batch_tokens(all));
 	if (!measure_loss(e, &loss, err))
 		return false;
 	if (o->per_token)
 		al_losses_add_file(e->session, o->per_token, all, loss.tokens, 1);
-	return true;
+	return !o->arrays.folder
+		|| al_arrays_add(e->session, &e->model, &o->arrays, loss.tokens, err);
 }
 
 /* ---- an encoder's embeddings ---- */
@@ -147,7 +151,11 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 		return false;
 	add_similarity(e, &embeddings);
 	al_matrix_finish(&embeddings);
-	return true;
+	if (o->arrays.has_logits)
+		return al_fail(err, AL_EINPUT,
+			"--array-logits: family %s is an encoder, without logits",
+			e->model.file->view.family->name);
+	return !o->arrays.folder || al_arrays_add(e->session, &e->model, &o->arrays, NULL, err);
 }
 
 /* ---- all ---- */
@@ -174,7 +182,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_layout_options layout = o->layout;
 
 	layout.runs = true;
-	return al_ablation_check(&o->ablation, err)
+	return al_ablation_check(&o->ablation, err) && al_arrays_check(&o->arrays, err)
 		&& al_opened_model_init(&e.model, session, &layout, &o->input, err)
 		&& evaluate(&e, err);
 }

@@ -38,7 +38,7 @@ struct al_table *al_losses_add_table(struct al_session *session, const struct al
 
 /* ---- each token's ---- */
 
-static size_t longest(const struct al_batch *all)
+size_t al_losses_longest(const struct al_batch *all)
 {
 	size_t most = 0;
 
@@ -52,7 +52,7 @@ static size_t longest(const struct al_batch *all)
 void al_losses_add_file(struct al_session *session, const char *path, const struct al_batch *all,
 	const double *losses, size_t n_models)
 {
-	const size_t n = all->n_sequences, shape[] = {n_models, n, longest(all)};
+	const size_t n = all->n_sequences, shape[] = {n_models, n, al_losses_longest(all)};
 	AL_FREED double *padded = al_alloc(n_models * n * shape[2], sizeof(*padded));
 
 	for (size_t i = 0; i < n_models * n; i++) {

@@ -12,6 +12,9 @@
 /* The table of a model's loss, with one row. */
 struct al_table *al_losses_add_table(struct al_session *session, const struct al_loss *loss);
 
+/* The tokens of the longest sequence. */
+size_t al_losses_longest(const struct al_batch *all);
+
 /* Adds the file: losses [n_models][tokens] become [sequences][longest], of several models with a
  * first dimension of models; NaN behind a sequence's end. */
 void al_losses_add_file(struct al_session *session, const char *path, const struct al_batch *all,

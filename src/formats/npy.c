@@ -148,11 +148,12 @@ const struct al_format al_format_npy = {
 
 /* ---- writing ---- */
 
-static void add_header(struct al_text *out, const size_t *shape, size_t n_dims, bool is_fortran)
+static void add_header(struct al_text *out, const char *dtype, const size_t *shape, size_t n_dims,
+	bool is_fortran)
 {
 	AL_TEXT(header);
 
-	al_text_addf(&header, "{'descr': '<f8', 'fortran_order': %s, 'shape': (",
+	al_text_addf(&header, "{'descr': '%s', 'fortran_order': %s, 'shape': (", dtype,
 		is_fortran ? "True" : "False");
 	for (size_t i = 0; i < n_dims; i++)
 		al_text_addf(&header, "%s%zu", i ? ", " : "", shape[i]);
@@ -175,8 +176,13 @@ static void add(struct al_text *out, const double *data, const size_t *shape, si
 		count *= shape[i];
 	AL_FREED unsigned char *bytes = al_alloc(count, 8);
 	al_dtype_stored("F64")->from_double(data, count, bytes);
-	add_header(out, shape, n_dims, is_fortran);
+	add_header(out, "<f8", shape, n_dims, is_fortran);
 	al_text_add_bytes(out, (const char *)bytes, 8 * count);
+}
+
+void al_npy_add_header(struct al_text *out, const char *dtype, const size_t *shape, size_t n_dims)
+{
+	add_header(out, dtype, shape, n_dims, false);
 }
 
 void al_npy_add_array(struct al_text *out, const double *data, const size_t *shape, size_t n_dims)

@@ -33,3 +33,7 @@ void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t col
 
 /* The same of an array of 2 or 3 dimensions in C order. */
 void al_npy_add_array(struct al_text *out, const double *data, const size_t *shape, size_t n_dims);
+
+/* The header alone of an array in C order, of 2 to 4 dimensions and this dtype as numpy writes it
+ * ("<f4"): its numbers follow, little-endian. */
+void al_npy_add_header(struct al_text *out, const char *dtype, const size_t *shape, size_t n_dims);

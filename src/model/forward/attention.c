@@ -269,7 +269,7 @@ static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error 
 
 	if (!trace)
 		return run_heads(h, err);
-	al_watched_init(&watched, h->layer, h->batch);
+	al_watched_init(&watched, h->layer, h->batch, trace->taker);
 	h->watched = &watched;
 	bool ok = run_heads(h, err) && al_watched_add_up(&watched, trace, err);
 	al_watched_finish(&watched);
@@ -286,7 +286,7 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 
 	*o = (struct al_matrix_f){0};
 	if (trace)
-		*trace = (struct al_trace){.batch = batch};
+		*trace = (struct al_trace){.batch = batch, .taker = trace->taker};
 	if (!al_read_input(NULL, &layer->attention_before, x, &input, err)
 		|| !project(&scratch, &layer->query, place, al_view_f(input), &h.q, err)
 		|| !project(&scratch, &layer->key, place, al_view_f(input), &h.k, err)

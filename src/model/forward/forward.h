@@ -86,8 +86,18 @@ const struct al_attention *al_layer_attention(const struct al_layer *layer);
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
+/* Who takes attention weights as they come: of a sequence's head the weights of queries from
+ * `first` on, a column each, on keys from `low` on. Called from several threads, each for another
+ * head of a sequence. */
+struct al_weights_taker {
+	void (*take)(void *context, const struct al_layer *layer, size_t sequence, size_t head,
+		size_t first, size_t low, struct al_view_f weights);
+	void *context;
+};
+
 /* A layer's attention on a batch, for statistics. */
 struct al_trace {
+	const struct al_weights_taker *taker; /* the caller's; NULL: nobody */
 	struct al_matrix_f input; /* [d_model][tokens]: what W_Q, W_K and W_V read */
 	double *entropy; /* [n_sequences][n_heads]: of attention weights in nats, added up over
 			    each sequence's tokens */
@@ -113,7 +123,7 @@ bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What the heads give before W_O: o is initialized, [n_heads*d_value][tokens]. `trace`, which may
- * be NULL, is filled. */
+ * be NULL, is filled, and its taker called. */
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 

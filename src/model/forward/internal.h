@@ -247,7 +247,9 @@ bool al_read_input(struct al_scratch *scratch, const struct al_norm *norm, struc
 
 /* Attention weights as they come: a head of a sequence is number sequence*n_heads + head. */
 struct al_watched {
+	const struct al_layer *layer;
 	const struct al_batch *batch;
+	const struct al_weights_taker *taker; /* or NULL */
 	size_t n_heads;
 	double *entropy; /* of each head of each sequence, added up over its queries */
 	float *rows; /* of each sequence [sampled query][head][tokens] */
@@ -255,7 +257,7 @@ struct al_watched {
 };
 
 void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
-	const struct al_batch *batch);
+	const struct al_batch *batch, const struct al_weights_taker *taker);
 void al_watched_finish(struct al_watched *watched);
 
 /* Of queries from `first` on, a column each: weights of keys from `low` on. From several threads,

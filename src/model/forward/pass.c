@@ -61,10 +61,11 @@ static bool pass_layer(struct al_network *network, const struct al_visitor *v, i
 	const struct al_batch *batch, struct al_matrix_f x, struct al_error *err)
 {
 	struct al_layer *layer = al_layer_load(network, number, err);
-	struct al_trace trace = {0};
+	struct al_trace trace = {.taker = v->weights};
 	AL_OWNED_F struct al_matrix_f o = {0};
 	bool ok = layer
-		&& al_layer_heads(layer, batch, al_view_f(x), v->trace ? &trace : NULL, &o, err)
+		&& al_layer_heads(layer, batch, al_view_f(x),
+			v->trace || v->weights ? &trace : NULL, &o, err)
 		&& (!v->trace || v->trace(v->context, layer, &trace, al_view_f(o), err))
 		&& complete(v, layer, batch, al_view_f(o), x, err);
 

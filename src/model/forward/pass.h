@@ -33,6 +33,8 @@ struct al_visitor {
 	/* The same, and details of attention, which costs some time. */
 	bool (*trace)(void *context, const struct al_layer *layer, const struct al_trace *trace,
 		struct al_view_f o, struct al_error *err);
+	/* The attention weights, with the trace. */
+	const struct al_weights_taker *weights;
 	/* Makes y [d_model] of o in place of W_O and its bias. */
 	bool (*project)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f o, struct al_matrix_f y, struct al_error *err);

@@ -18,12 +18,14 @@ static size_t sequence_tokens(const struct al_watched *w, size_t sequence)
 }
 
 void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
-	const struct al_batch *batch)
+	const struct al_batch *batch, const struct al_weights_taker *taker)
 {
 	const size_t n_heads = (size_t)layer->attention->n_heads;
 	size_t n = 0;
 
-	*watched = (struct al_watched){.batch = batch,
+	*watched = (struct al_watched){.layer = layer,
+		.batch = batch,
+		.taker = taker,
 		.n_heads = n_heads,
 		.entropy = al_calloc(batch->n_sequences * n_heads, sizeof(double)),
 		.first_row = al_alloc(batch->n_sequences, sizeof(size_t))};
@@ -55,6 +57,9 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 	const size_t sequence = index / w->n_heads, n = sequence_tokens(w, sequence);
 
 	w->entropy[index] += entropy;
+	if (w->taker)
+		w->taker->take(w->taker->context, w->layer, sequence, index % w->n_heads, first,
+			low, weights);
 	for (size_t sample = 0; sample < al_sampled_queries(n); sample++) {
 		const size_t query = sampled_query(n, sample);
 		if (query >= first && query < first + weights.cols)
