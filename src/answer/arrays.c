@@ -30,7 +30,7 @@ bool al_arrays_check(const struct al_arrays_options *o, struct al_error *err)
 struct chosen {
 	const struct al_attention *attention;
 	size_t head;
-	float *weights; /* [longest][longest], a query's after the other's; NULL: of another layer */
+	float *weights; /* [longest][longest], a query's after the other's */
 };
 
 struct writing {

@@ -1,4 +1,4 @@
-/* evaluate --arrays: what the heads of a model do, number by number, as .npy files with an index. */
+/* evaluate --arrays: what heads do, number by number, as .npy files with an index. */
 #pragma once
 
 #include "answer/input.h"
