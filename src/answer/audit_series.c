@@ -18,8 +18,11 @@ struct step {
 	const char *path;
 	double rank, redundancy, different; /* medians over modules */
 	struct drift since_first, since_previous; /* of the first 0, and NAN */
+	struct al_estimate loss;
 	const struct al_audit_run *run;
 };
+
+enum { WITH_LOSS = 1 };
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct step, step, "Step", .digits = AL_DIGITS_ALL)},
@@ -34,6 +37,10 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct step, since_previous.of[AL_FORM_QK])},
 	{{.key = "ov_since_previous", .title = "OV", .group = "Since previous", .digits = 4},
 		AL_MEMBER(struct step, since_previous.of[AL_FORM_OV])},
+	{{.key = "loss", .title = "nats per token", .group = "Loss", .digits = 4},
+		AL_MEMBER(struct step, loss.mean), .when = WITH_LOSS},
+	{{.key = "loss_error", .title = "standard error", .group = "Loss", .digits = 4},
+		AL_MEMBER(struct step, loss.error), .when = WITH_LOSS},
 	{AL_SHOW(struct step, path, "Checkpoint")},
 	AL_FIELDS_END,
 };
@@ -42,6 +49,7 @@ struct series {
 	struct al_session *session;
 	struct al_audit_asked asked; /* of each checkpoint */
 	const char *config;
+	const struct al_input_options *input; /* to run each on; NULL: none */
 	struct step *steps;
 	size_t n;
 	struct al_table *table;
@@ -179,6 +187,43 @@ static bool measure(struct series *s, struct step *step, struct al_error *err)
 		&& al_checkpoint_check_unchanged(run->opened->checkpoint, err);
 }
 
+static bool evaluate(struct series *s, struct step *step, struct al_error *err)
+{
+	struct al_opened_checkpoint *opened = al_session_checkpoint(s->session, &s->asked.layout,
+		step->path, s->config, true, err);
+	struct al_running *running = opened
+		? al_session_running(s->session, &opened->view, s->input, err)
+		: NULL;
+
+	if (!running)
+		return false;
+	if (running->network.how->kind != AL_FORWARD_DECODER)
+		return al_fail(err, AL_EINPUT,
+			"%s: family %s is an encoder, which has no loss on tokens", step->path,
+			opened->view.family->name);
+	const struct al_loss loss = al_loss_new(&s->session->arena, &running->all);
+	const struct al_progress *progress = al_progress_begin(s->session, step->path);
+	if (!al_evaluate_loss(&running->network, &loss, &progress->watch, err))
+		return false;
+	step->loss = al_loss_estimate(&loss);
+	return true;
+}
+
+/* One model at a time. */
+static bool evaluate_all(struct series *s, struct al_error *err)
+{
+	bool ok = true;
+
+	s->asked.layout.runs = true;
+	for (size_t i = 0; ok && i < s->n; i++) {
+		const struct al_arena_deferred *mark = s->session->arena.deferred;
+		ok = evaluate(s, &s->steps[i], err);
+		al_arena_settle(&s->session->arena, mark);
+	}
+	s->asked.layout.runs = false;
+	return ok;
+}
+
 static bool measure_all(struct series *s, struct al_error *err)
 {
 	static const struct drift none = {{(double)NAN, (double)NAN}};
@@ -253,28 +298,52 @@ static bool draw(struct series *s, const char *folder, struct al_error *err)
 
 /* ---- the answer ---- */
 
-static void say(struct series *s)
+/* "goes from 0.10 to 0.63", "stays at 0.10"; `error` NULL: it has none. */
+static const char *say_change(const struct series *s, const char *column, const char *error)
+{
+	struct al_arena *arena = &s->session->arena;
+	const char *first = al_claim_cell(arena, s->table, 0, column);
+	const char *last = al_claim_cell(arena, s->table, s->n - 1, column);
+	double a, b;
+
+	if (al_table_number(s->table, 0, column, &a)
+		&& al_table_number(s->table, s->n - 1, column, &b) && a == b)
+		return al_format(arena, "stays at %s", first);
+	if (!error)
+		return al_format(arena, "goes from %s to %s", first, last);
+	return al_format(arena, "goes from %s to %s",
+		al_claim_with_error(arena, s->table, 0, column, error),
+		al_claim_with_error(arena, s->table, s->n - 1, column, error));
+}
+
+static const char *say_moves(const struct series *s)
 {
 	struct al_arena *arena = &s->session->arena;
 	const struct al_table *table = s->table;
 	double most;
-	const size_t row = al_table_extreme(table, "qk_since_previous", 1, &most), last = s->n - 1;
+	const size_t row = al_table_extreme(table, "qk_since_previous", 1, &most);
 
-	if (row == table->n_rows)
-		return;
+	if (row == table->n_rows || !(most > 0))
+		return "the heads' QK forms don't move";
+	return al_format(arena,
+		"the heads' QK forms move by %s of their norm, most between steps %s and %s (%s)",
+		al_claim_share(arena, table, s->n - 1, "qk_since_first"),
+		al_claim_cell(arena, table, row - 1, "step"),
+		al_claim_cell(arena, table, row, "step"),
+		al_claim_share(arena, table, row, "qk_since_previous"));
+}
+
+static void say(const struct series *s)
+{
+	struct al_arena *arena = &s->session->arena;
+
 	al_session_claim(s->session,
-		al_format(arena,
-			"From step %s to %s (%s) redundancy goes from %s to %s, and the heads' QK "
-			"forms move by %s of their norm, most between steps %s and %s (%s).",
-			al_claim_cell(arena, table, 0, "step"),
-			al_claim_cell(arena, table, last, "step"),
+		al_format(arena, "From step %s to %s (%s) redundancy %s%s%s; %s.",
+			al_claim_cell(arena, s->table, 0, "step"),
+			al_claim_cell(arena, s->table, s->n - 1, "step"),
 			al_claim_counted(arena, s->n, "checkpoint"),
-			al_claim_cell(arena, table, 0, "redundancy"),
-			al_claim_cell(arena, table, last, "redundancy"),
-			al_claim_share(arena, table, last, "qk_since_first"),
-			al_claim_cell(arena, table, row - 1, "step"),
-			al_claim_cell(arena, table, row, "step"),
-			al_claim_share(arena, table, row, "qk_since_previous")));
+			say_change(s, "redundancy", NULL), s->input ? ", the loss " : "",
+			s->input ? say_change(s, "loss", "loss_error") : "", say_moves(s)));
 }
 
 static bool check_options(const struct al_audit_asked *o, struct al_error *err)
@@ -297,13 +366,17 @@ bool al_audit_series(struct al_session *session, const struct al_audit_asked *op
 {
 	struct series s = {.session = session, .asked = *options};
 
-	if (!check_options(options, err))
+	if (!check_options(options, err)
+		|| (al_input_is_given(&options->input) && !al_input_check(&options->input, err)))
 		return false;
 	s.asked.only = bit_of("layers") | bit_of("pca");
 	s.asked.tables = s.asked.figures = NULL;
 	list_steps(&s);
-	s.table = al_session_table(session, "series", fields, 0, "Heads of %zu checkpoints", s.n);
-	if (!measure_all(&s, err))
+	s.input = al_input_is_given(&options->input) ? &options->input : NULL;
+	s.asked.input = (struct al_input_options){0};
+	s.table = al_session_table(session, "series", fields, s.input ? WITH_LOSS : 0,
+		"Heads of %zu checkpoints", s.n);
+	if ((s.input && !evaluate_all(&s, err)) || !measure_all(&s, err))
 		return false;
 	al_table_note(s.table,
 		"medians over layers; QK rank: dimensions that hold 90 %% of the energy of all "
