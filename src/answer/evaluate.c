@@ -4,6 +4,7 @@
 #include "answer/arrays.h"
 #include "answer/kernel.h"
 #include "answer/losses.h"
+#include "answer/masked.h"
 #include "report/claim.h"
 
 struct evaluate_options {
@@ -11,12 +12,13 @@ struct evaluate_options {
 	struct al_layout_options layout;
 	struct al_input_options input;
 	struct al_ablation_options ablation;
-	const char *per_token;
+	const char *per_token, *mask_token;
 	struct al_arrays_options arrays;
 };
 
 static const struct al_option_row rows[] = {
 	AL_PER_TOKEN_ROW(struct evaluate_options, per_token),
+	AL_MASK_TOKEN_ROW(struct evaluate_options, mask_token),
 	OPTION_END,
 };
 
@@ -72,6 +74,8 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 	const struct al_batch *all = &e->model.running->all;
 	struct al_loss loss = al_loss_new(&e->session->arena, all);
 
+	if (o->mask_token)
+		return al_fail(err, AL_EINPUT, "--mask-token: the model is a decoder");
 	if (al_batch_tokens(all) == all->n_sequences)
 		return al_fail(err, AL_EINPUT,
 			"no token to predict: every sequence has only one token");
@@ -104,7 +108,8 @@ static const struct al_table_field pair_fields[] = {
 	AL_FIELDS_END,
 };
 
-static void add_similarity(struct evaluation *e, const struct al_matrix *embeddings)
+/* Adds the table; a sentence of it. */
+static const char *add_similarity(struct evaluation *e, const struct al_matrix *embeddings)
 {
 	struct al_table *table = al_session_table(e->session, "similarity", pair_fields, 0,
 		"Cosines between the sequences' embeddings");
@@ -124,37 +129,79 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 	double closest;
 	const size_t row = al_table_extreme(table, "cosine", 1, &closest);
 
-	if (row == table->n_rows) {
-		al_session_claim(e->session, "Only one sequence: give two or more to compare.");
-		return;
-	}
-	al_session_claim(e->session,
-		al_format(arena,
-			"Of %s sequences %s and %s (counted from %s) are closest, with cosine %s.",
-			al_claim_count(arena, "sequences", (int64_t)embeddings->cols),
-			al_claim_cell(arena, table, row, "a"),
-			al_claim_cell(arena, table, row, "b"), al_claim_count(arena, "first", 0),
-			al_claim_cell(arena, table, row, "cosine")));
+	if (row == table->n_rows)
+		return "Only one sequence: give two or more to compare.";
+	return al_format(arena,
+		"Of %s sequences %s and %s (counted from %s) are closest, with cosine %s.",
+		al_claim_count(arena, "sequences", (int64_t)embeddings->cols),
+		al_claim_cell(arena, table, row, "a"), al_claim_cell(arena, table, row, "b"),
+		al_claim_count(arena, "first", 0), al_claim_cell(arena, table, row, "cosine"));
 }
 
-static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
+/* "Loss 2.1234 +- 0.1000 nats on 34 masked tokens." */
+static const char *add_masked(struct evaluation *e, const struct al_loss *loss)
+{
+	struct al_arena *arena = &e->session->arena;
+	struct al_table *table = al_losses_add_table(e->session, loss);
+
+	al_losses_note_errors(table, al_loss_estimate(loss));
+	return al_format(arena, "Loss %s nats per masked token, of which there are %s.",
+		al_claim_with_error(arena, table, 0, "loss", "loss_error"),
+		al_claim_cell(arena, table, 0, "predicted"));
+}
+
+/* On masked tokens, where the model has a head for them; `loss` NULL: it hasn't. */
+static bool evaluate_masked(struct evaluation *e, const struct al_loss *loss, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
 	struct al_matrix embeddings;
 
 	if (o->ablation.what >= 0)
-		return al_fail(err, AL_EINPUT,
-			"--ablate: family %s is an encoder, which has no loss on tokens",
-			e->model.file->view.family->name);
+		return al_ablate(e->session, &e->model, &o->ablation, loss, err);
 	if (!al_evaluate_embeddings(&e->model.running->network, &e->model.running->all,
 		    e->model.watch, &embeddings, err))
 		return false;
-	add_similarity(e, &embeddings);
+	const char *text = add_similarity(e, &embeddings);
 	al_matrix_finish(&embeddings);
+	if (loss && !al_evaluate_loss(&e->model.running->network, loss, e->model.watch, err))
+		return false;
+	if (loss)
+		text = al_format(&e->session->arena, "%s %s", text, add_masked(e, loss));
+	al_session_claim(e->session, text);
+	return true;
+}
+
+static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
+{
+	const struct evaluate_options *o = e->session->options;
+	const struct al_masked *masked;
+	struct al_loss loss;
+	const char *why;
+
 	if (o->arrays.has_logits)
 		return al_fail(err, AL_EINPUT,
 			"--array-logits: family %s is an encoder, without logits",
 			e->model.file->view.family->name);
+	if (!al_session_masked(e->session, e->model.running, o->mask_token, &masked, &why, err))
+		return false;
+	if (!masked && o->per_token)
+		return al_fail(err, AL_EINPUT, "--per-token: %s",
+			why ? why : "the model is an encoder without a head for masked tokens");
+	if (masked) {
+		loss = al_loss_new(&e->session->arena, &masked->batch);
+		loss.targets = masked->targets;
+		if (o->per_token)
+			loss.tokens = al_new_array(&e->session->arena, double,
+				al_batch_tokens(loss.all));
+	}
+	if (!evaluate_masked(e, masked ? &loss : NULL, err))
+		return false;
+	if (o->per_token)
+		al_losses_add_file(e->session, o->per_token, loss.all, loss.tokens, 1);
+	if (masked)
+		al_masked_note(e->session->tables[e->session->n_tables - 1], masked);
+	else if (why)
+		al_table_note(e->session->tables[0], "%s", why);
 	return !o->arrays.folder || al_arrays_add(e->session, &e->model, &o->arrays, NULL, err);
 }
 

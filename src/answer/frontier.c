@@ -52,32 +52,22 @@ static void choose_heads(const struct al_audit_run *run, const struct al_table *
 	}
 }
 
-/* Those of least loss, as far as the tokens tell. */
 static void add_heads(struct al_audit_run *run, const struct al_ablations *without,
 	const struct al_loss *whole, const double *errors)
 {
 	const size_t n = without->n, n_sequences = whole->all->n_sequences;
 	const double original = al_loss_estimate(whole).mean;
-	AL_FREED const struct al_unit **samples = al_alloc(n, sizeof(*samples));
-	AL_FREED bool *is_tied = al_alloc(n, sizeof(*is_tied));
-	size_t n_tied = 0;
+	AL_FREED const char **places = al_alloc(n, sizeof(*places));
 
-	for (size_t i = 0; i < n; i++)
-		samples[i] = without->items[i].without;
-	const size_t least = al_estimate_extreme(samples, n, n_sequences, 1, is_tied);
-	for (size_t i = 0; i < n; i++)
-		n_tied += is_tied[i];
+	al_losses_find_places(without->items, n, n_sequences, places);
 	for (size_t i = 0; i < n; i++) {
 		const struct al_ablation *one = &without->items[i];
-		const bool is_told = n_tied == 1 || n_sequences < 2;
 		al_table_add_record(&run->losses,
 			&(struct missing){{one->attention->name, one->attention->layer}, one->first,
 				errors[i], original,
 				al_estimate_mean(one->without, n_sequences).mean,
 				al_estimate_change(whole->sequences, one->without, n_sequences),
-				is_told		     ? i == least ? "least" : NULL
-					: is_tied[i] ? "tied"
-						     : NULL});
+				places[i]});
 	}
 }
 

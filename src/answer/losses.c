@@ -6,7 +6,7 @@
 /* ---- the loss of a model ---- */
 
 struct loss {
-	size_t sequences, tokens, predicted;
+	size_t sequences, tokens, predicted; /* of an encoder masked */
 	struct al_estimate loss;
 	double perplexity;
 };
@@ -26,13 +26,15 @@ static const struct al_table_field loss_fields[] = {
 struct al_table *al_losses_add_table(struct al_session *session, const struct al_loss *loss)
 {
 	const struct al_estimate estimate = al_loss_estimate(loss);
-	const size_t n_tokens = al_batch_tokens(loss->all);
 	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
-		"Loss on the tokens");
+		loss->targets ? "Loss on masked tokens" : "Loss on the tokens");
+	double n_predicted = 0;
 
+	for (size_t i = 0; i < loss->all->n_sequences; i++)
+		n_predicted += loss->sequences[i].n;
 	al_table_add_record(table,
-		&(struct loss){loss->all->n_sequences, n_tokens, n_tokens - loss->all->n_sequences,
-			estimate, exp(estimate.mean)});
+		&(struct loss){loss->all->n_sequences, al_batch_tokens(loss->all),
+			(size_t)n_predicted, estimate, exp(estimate.mean)});
 	return table;
 }
 
@@ -65,6 +67,25 @@ void al_losses_add_file(struct al_session *session, const char *path, const stru
 		al_npy_add_array(al_files_add_path(&session->files, path), padded, shape + 1, 2);
 	else
 		al_npy_add_array(al_files_add_path(&session->files, path), padded, shape, 3);
+}
+
+/* ---- the least ---- */
+
+void al_losses_find_places(const struct al_ablation *items, size_t m, size_t n_sequences,
+	const char **places)
+{
+	AL_FREED const struct al_unit **samples = al_alloc(m, sizeof(*samples));
+	AL_FREED bool *is_tied = al_alloc(m, sizeof(*is_tied));
+	size_t n_tied = 0;
+
+	for (size_t i = 0; i < m; i++)
+		samples[i] = items[i].without;
+	const size_t least = al_estimate_extreme(samples, m, n_sequences, 1, is_tied);
+	for (size_t i = 0; i < m; i++)
+		n_tied += is_tied[i];
+	const bool is_told = n_tied == 1 || n_sequences < 2;
+	for (size_t i = 0; i < m; i++)
+		places[i] = is_told ? (i == least ? "least" : NULL) : is_tied[i] ? "tied" : NULL;
 }
 
 /* ---- notes ---- */

@@ -20,6 +20,11 @@ size_t al_losses_longest(const struct al_batch *all);
 void al_losses_add_file(struct al_session *session, const char *path, const struct al_batch *all,
 	const double *losses, size_t n_models);
 
+/* Which of m ablations adds least: "least" where al_estimate_extreme tells all others from it,
+ * "tied" where it doesn't, else NULL. Of one sequence, by which nothing is told, "least". */
+void al_losses_find_places(const struct al_ablation *items, size_t m, size_t n_sequences,
+	const char **places);
+
 /* How the errors of a table of losses were found, or that there are none. */
 void al_losses_note_errors(struct al_table *table, struct al_estimate one);
 

@@ -187,12 +187,24 @@ static const struct al_field last_fields[] = {
 	{AL_KEY("cap", BY, AT(logit_cap)), .read = al_read_config_number},
 };
 
+static const struct al_field masked_fields[] = {
+	{AL_KEY("dense", BY, AT(tensors[AL_FORWARD_MASKED_DENSE])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("activation", RECORD, AT(masked_activation)), .record = &word_record,
+		.or_text = AT(masked_activation.fallback)},
+	{AL_KEY("norm", BY, AT(tensors[AL_FORWARD_MASKED_NORM])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("head", BY, AT(tensors[AL_FORWARD_HEAD])), .read = read_names, .is_required = true},
+	{AL_KEY("token", TEXT, AT(mask)), .is_required = true},
+};
+
 static const struct al_record norm_record = {.fields = AL_FIELDS(norm_fields)};
 static const struct al_record embedding_record = {.fields = AL_FIELDS(embedding_fields)};
 static const struct al_record attention_record = {.fields = AL_FIELDS(attention_fields)};
 static const struct al_record feed_forward_record = {.fields = AL_FIELDS(feed_forward_fields)};
 static const struct al_record experts_record = {.fields = AL_FIELDS(experts_fields)};
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
+static const struct al_record masked_record = {.fields = AL_FIELDS(masked_fields)};
 
 /* A family whose layers all have experts gives only norms and activation in "feed_forward". */
 static bool check_blocks(const struct al_reader *reader, const struct al_item *node,
@@ -221,13 +233,14 @@ static bool check_blocks(const struct al_reader *reader, const struct al_item *n
 	return true;
 }
 
-/* Both kinds end in hidden states; a decoder's become logits. */
+/* Both kinds end in hidden states; a decoder's become logits, an encoder's where it has a head for
+ * masked tokens. */
 static bool check_kind(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_forward *forward = record;
-	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight;
+	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight && !forward->mask;
 	const struct al_forward_names *block = &forward->tensors[AL_FORWARD_FEED];
 
 	if (!check_blocks(reader, node, forward, err))
@@ -239,7 +252,8 @@ static bool check_kind(void *context, const struct al_item *node, void *record,
 		return al_json_fail(reader->doc, node, err, "\"when\" also needs \"only\"");
 	return has_head == (forward->kind == AL_FORWARD_DECODER)
 		|| al_json_fail(reader->doc, node, err, "%s",
-			has_head ? "an encoder has no \"head\"" : "a decoder needs a \"head\"");
+			has_head ? "an encoder has a \"head\" in \"masked\" alone"
+				 : "a decoder needs a \"head\"");
 }
 
 static const struct al_field forward_fields[] = {
@@ -256,6 +270,7 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("feed_forward", RECORD, 0), .record = &feed_forward_record, .is_required = true},
 	{AL_KEY("experts", RECORD, 0), .record = &experts_record},
 	{AL_KEY("last", RECORD, 0), .record = &last_record},
+	{AL_KEY("masked", RECORD, 0), .record = &masked_record},
 	{AL_KEY("requires", MEMBERS, AT(needs)), .n_offset = AT(n_needs), .read = read_need,
 		.item_size = sizeof(struct al_forward_need), .most = MOST_NEEDS},
 	{AL_TEXTS_FIELD("present", AT(present), AT(n_present))},

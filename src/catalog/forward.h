@@ -52,6 +52,9 @@
  *
  * * last: logits are divided by "divide", then capped to "cap".
  *
+ * * masked: how an encoder predicts a token that is replaced by "token", as its tokenizer names it:
+ * "head" of norm(activation(dense x)); without "activation" the feed-forward blocks'.
+ *
  * * layers: how many there are (n_layers); "loops": what the variables in names count, as
  * formulas of `layer`, where it isn't the layer itself (ALBERT).
  *
@@ -98,6 +101,8 @@ enum al_forward_tensor {
 	AL_FORWARD_LAST_NORM,
 	AL_FORWARD_LAST_PROJECT,
 	AL_FORWARD_HEAD,
+	AL_FORWARD_MASKED_DENSE,
+	AL_FORWARD_MASKED_NORM,
 	AL_N_FORWARD_TENSORS,
 };
 
@@ -150,7 +155,9 @@ struct al_forward {
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
-	struct al_forward_word activation;
+	struct al_forward_word activation,
+		masked_activation; /* the latter without a word: the former */
+	const char *mask; /* in place of a token that an encoder predicts; NULL: it predicts none */
 	struct al_forward_names tensors[AL_N_FORWARD_TENSORS];
 	struct al_forward_need *needs;
 	size_t n_needs;

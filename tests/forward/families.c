@@ -140,7 +140,7 @@ static void compare_loss(struct opened *o, const struct tiny *tiny, const char *
 {
 	const struct al_batch *batch = &tiny->batch;
 	AL_FREED struct al_unit *sequences = al_calloc(batch->n_sequences, sizeof(*sequences));
-	const struct al_loss found = {batch, sequences, NULL};
+	const struct al_loss found = {.all = batch, .sequences = sequences};
 	double nats = 0, n_predicted = 0;
 	struct al_error err;
 	double expected = 0;

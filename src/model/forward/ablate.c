@@ -137,10 +137,25 @@ static double change_of_embedding(struct al_matrix embeddings, size_t sequence,
 	return 1 - cosine;
 }
 
+/* Of n_each sequences, as often as the batch has them. */
+static int32_t *repeat_targets(const struct ablating *a, const struct al_batch *batch,
+	const int32_t *targets, size_t n_each)
+{
+	const size_t first = batch->first_sequence - a->all->first_sequence;
+	const size_t n = batch->begin[n_each], n_all = al_batch_tokens(batch);
+	int32_t *out = al_alloc(n_all, sizeof(*out));
+
+	for (size_t i = 0; i < n_all; i += n)
+		memcpy(out + i, targets + a->all->begin[first], n * sizeof(*out));
+	return out;
+}
+
 static bool measure(const struct ablating *a, const struct al_batch *batch, struct al_view_f hidden,
 	struct al_unit *out, size_t n_each, struct al_error *err)
 {
-	const struct al_loss loss = {batch, out, NULL};
+	const int32_t *targets = a->measured->loss ? a->measured->loss->targets : NULL;
+	AL_FREED int32_t *repeated = targets ? repeat_targets(a, batch, targets, n_each) : NULL;
+	const struct al_loss loss = {.all = batch, .targets = repeated, .sequences = out};
 	AL_FREED double *room = al_alloc(hidden.rows, sizeof(*room));
 
 	if (a->measured->loss)

@@ -9,25 +9,39 @@ static size_t first_of(const struct al_batch *batch, const struct al_batch *all)
 	return batch->first_sequence - all->first_sequence;
 }
 
-/* Token i + 1 is what token i predicts. */
-static void keep_tokens(const struct al_batch *batch, const int32_t *targets, const double *losses,
+/* To the tokens that are predicted: by the one before, or where they are. */
+static void keep_tokens(size_t n, const int32_t *targets, const double *losses, bool by_previous,
 	double *out)
 {
-	for (size_t i = 0; i < batch->n_sequences; i++)
-		out[batch->begin[i]] = (double)NAN;
-	for (size_t i = 0; i < al_batch_tokens(batch); i++)
+	for (size_t i = 0; i < n; i++)
+		out[i] = (double)NAN;
+	for (size_t i = 0; i < n; i++)
 		if (targets[i] >= 0)
-			out[i + 1] = losses[i];
+			out[i + by_previous] = losses[i];
+}
+
+/* Of a decoder, or an encoder. */
+static bool score(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
+	const struct al_token_scores *scores, struct al_error *err)
+{
+	AL_OWNED_F struct al_matrix_f read = {0};
+
+	if (network->how->kind == AL_FORWARD_DECODER)
+		return al_network_score(network, batch, hidden, scores, err);
+	return al_network_transform(network, batch, hidden, &read, err)
+		&& al_network_score(network, batch, al_view_f(read), scores, err);
 }
 
 bool al_loss_add(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
 	const struct al_alike *alike, const struct al_loss *out, struct al_error *err)
 {
 	const size_t first = first_of(batch, out->all);
-	AL_FREED int32_t *targets = al_batch_targets(batch);
-	AL_FREED double *each = al_alloc(al_batch_tokens(batch), sizeof(*each));
+	const size_t n_tokens = al_batch_tokens(batch);
+	AL_FREED int32_t *next = out->targets ? NULL : al_batch_targets(batch);
+	const int32_t *targets = next ? next : out->targets + out->all->begin[first];
+	AL_FREED double *each = al_alloc(n_tokens, sizeof(*each));
 
-	if (!al_network_score(network, batch, hidden,
+	if (!score(network, batch, hidden,
 		    &(struct al_token_scores){.targets = targets, .losses = each, .alike = alike},
 		    err))
 		return false;
@@ -37,7 +51,7 @@ bool al_loss_add(struct al_network *network, const struct al_batch *batch, struc
 			out->sequences[first + i].n += targets[j] >= 0;
 		}
 	if (out->tokens)
-		keep_tokens(batch, targets, each, out->tokens + out->all->begin[first]);
+		keep_tokens(n_tokens, targets, each, next, out->tokens + out->all->begin[first]);
 	return true;
 }
 
@@ -62,6 +76,30 @@ bool al_evaluate_loss(struct al_network *network, const struct al_loss *out,
 	memset(out->sequences, 0, out->all->n_sequences * sizeof(*out->sequences));
 	return al_network_pass(network, out->all, watch,
 		&(struct al_visitor){.hidden = add_loss, .context = &losing}, err);
+}
+
+/* ---- masked tokens ---- */
+
+void al_mask_tokens(struct al_masked *out, struct al_arena *arena, const struct al_batch *all,
+	int32_t mask)
+{
+	const size_t n_tokens = al_batch_tokens(all);
+	int32_t *tokens = al_new_array(arena, int32_t, n_tokens);
+
+	*out = (struct al_masked){.batch = *all, .targets = al_new_array(arena, int32_t, n_tokens)};
+	out->batch.tokens = tokens;
+	memcpy(tokens, all->tokens, n_tokens * sizeof(*tokens));
+	for (size_t i = 0; i < n_tokens; i++)
+		out->targets[i] = -1;
+	for (size_t i = 0; i < all->n_sequences; i++) {
+		const size_t begin = all->begin[i], n = all->begin[i + 1] - begin;
+		const size_t middle = n > 0 ? (n - 1) / 2 : 0;
+		for (size_t j = middle < AL_MASK_FIRST ? middle : AL_MASK_FIRST; j > 0 && j + 1 < n;
+			j += AL_MASK_EVERY, out->n++) {
+			out->targets[begin + j] = all->tokens[begin + j];
+			tokens[begin + j] = mask;
+		}
+	}
 }
 
 /* ---- embeddings ---- */

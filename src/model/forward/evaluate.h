@@ -5,10 +5,12 @@
 #include "base/estimate.h"
 #include "model/forward/pass.h"
 
-/* ---- loss: -log p of all tokens but the first of each sequence, in nats ---- */
+/* ---- loss, in nats: -log p of all tokens but the first of each sequence; of an encoder, of those
+ * that are masked ---- */
 
 struct al_loss {
 	const struct al_batch *all; /* on which it is measured */
+	const int32_t *targets; /* [tokens]: masked ones, else -1; NULL: a decoder's next tokens */
 	struct al_unit *sequences; /* [n_sequences]: the sum over its predicted tokens */
 	double *tokens; /* [tokens]: of each, NAN where none is predicted; NULL: not asked for */
 };
@@ -16,7 +18,8 @@ struct al_loss {
 /* All zero, in the arena. */
 static inline struct al_loss al_loss_new(struct al_arena *arena, const struct al_batch *all)
 {
-	return (struct al_loss){all, al_new_array(arena, struct al_unit, all->n_sequences), NULL};
+	return (struct al_loss){.all = all,
+		.sequences = al_new_array(arena, struct al_unit, all->n_sequences)};
 }
 
 static inline struct al_estimate al_loss_estimate(const struct al_loss *loss)
@@ -33,6 +36,18 @@ bool al_evaluate_loss(struct al_network *network, const struct al_loss *out,
 bool al_loss_add(struct al_network *network, const struct al_batch *batch, struct al_view_f hidden,
 	const struct al_alike *alike, const struct al_loss *out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* What an encoder predicts: of each sequence of n > 2 tokens number min(3, (n - 1)/2) and every
+ * seventh after it but the last, replaced by `mask`. In the arena. */
+struct al_masked {
+	struct al_batch batch;
+	int32_t *targets;
+	size_t n;
+};
+
+enum { AL_MASK_FIRST = 3, AL_MASK_EVERY = 7 };
+void al_mask_tokens(struct al_masked *out, struct al_arena *arena, const struct al_batch *all,
+	int32_t mask);
 
 /* ---- an encoder's embeddings ---- */
 

@@ -33,7 +33,7 @@ struct al_network {
 	double residual_scale, logit_divisor;
 	double alibi; /* 0: none */
 	int64_t relative_distance;
-	const struct al_activation *activation;
+	const struct al_activation *activation, *masked_activation;
 	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
 	struct al_rotary_rule rotary; /* of every module that has rotary positions */
 	const struct al_factor_source *factors; /* the caller's; NULL: the checkpoint's own */
@@ -152,9 +152,20 @@ bool al_network_finish(struct al_network *network, const struct al_batch *batch,
 bool al_network_run_from(struct al_network *network, int64_t first, const struct al_batch *batch,
 	struct al_matrix_f x, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- a decoder's scores ---- */
+/* ---- masked tokens ---- */
 
-/* A decoder's predictions of each token: losses[i] is -log p(targets[i]) in nats after token i, 0
+/* Does the checkpoint have an encoder's head for them? */
+bool al_network_predicts_masked(struct al_network *network, bool *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What that head reads, of the last hidden states: out is initialized. */
+bool al_network_transform(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- scores ---- */
+
+/* Predictions by each token, of a decoder's hidden states or an encoder's after
+ * al_network_transform: losses[i] is -log p(targets[i]) in nats after token i, 0
  * where the target is negative; best[i] the token with the largest logit (the first such). Either
  * may be NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is
  * taken together: losses to 1e-7 nats. */

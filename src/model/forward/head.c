@@ -1,5 +1,5 @@
-/* The head of a decoder, read in blocks of rows: a word's logit is its row's product with a token's
- * hidden state. */
+/* The head of a decoder, or of an encoder for masked tokens, read in blocks of rows: a word's logit
+ * is its row's product with a token's hidden state. */
 #include "model/forward/internal.h"
 
 /* Numbers of the head, and of logits, that are in memory at once: they stay in the cache. */
@@ -19,7 +19,7 @@ bool al_head_open(struct al_scratch *scratch, struct al_network *network,
 	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
 
 	*head = (struct al_head){.network = network, .batch = batch};
-	if (!al_check_decoder(network, err)
+	if ((!network->how->mask && !al_check_decoder(network, err))
 		|| !al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, (int64_t)width,
 			&head->tensor, err))
 		return false;
@@ -36,7 +36,8 @@ bool al_network_keep_head(struct al_network *network, struct al_error *err)
 	struct al_head head;
 
 	return network->head.data
-		|| (al_head_open(&scratch, network, &nothing, 0, &head, err)
+		|| (al_check_decoder(network, err)
+			&& al_head_open(&scratch, network, &nothing, 0, &head, err)
 			&& al_weight_rows_read(NULL, network, head.tensor, 0, network->vocab,
 				&network->head, err));
 }

@@ -46,18 +46,30 @@ bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *
 			&& (!how || read_longest(view, how, out, err)));
 }
 
-static bool read_activation(struct al_network *network, struct al_error *err)
+static bool read_activation(struct al_network *network, const struct al_forward_word *word,
+	const struct al_activation **out, struct al_error *err)
 {
-	const struct al_forward_word *word = &network->how->activation;
 	const struct al_item *node = al_config_find_first(network->view->config.root, word->keys,
 		word->n_keys);
 	const char *name = word->fallback;
 
 	if (!node || al_json_kind(node) == AL_JSON_NULL)
-		return al_activation_find(name, &network->activation, err);
+		return al_activation_find(name, out, err);
 	return al_json_text(&network->view->config, node, &name, err)
-		&& (al_activation_find(name, &network->activation, err)
+		&& (al_activation_find(name, out, err)
 			|| al_json_in(&network->view->config, node, err));
+}
+
+static bool read_activations(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	if (!read_activation(network, &how->activation, &network->activation, err))
+		return false;
+	network->masked_activation = network->activation;
+	return !how->masked_activation.fallback
+		|| read_activation(network, &how->masked_activation, &network->masked_activation,
+			err);
 }
 
 /* A config's value as the family's file writes it. */
@@ -247,7 +259,7 @@ static bool open_network(struct al_network *network, struct al_error *err)
 		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
 		&& read_longest(network->view, how, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
-		&& read_activation(network, err) && read_rotary(network, err)
+		&& read_activations(network, err) && read_rotary(network, err)
 		&& read_tables(network, err);
 }
 

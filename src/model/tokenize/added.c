@@ -173,3 +173,14 @@ bool al_added_read(struct al_tokenizer_reader *r, const struct al_item *node, st
 			return al_json_in(r->doc, node, err);
 	return true;
 }
+
+int32_t al_tokenizer_special(const struct al_tokenizer *tokenizer, const char *text)
+{
+	const struct al_pipeline *p = tokenizer->pipeline;
+
+	for (size_t i = 0; i < p->n_added; i++)
+		if (p->added[i].text.n == strlen(text)
+			&& memcmp(p->added[i].text.data, text, strlen(text)) == 0)
+			return p->added[i].token;
+	return -1;
+}

@@ -24,6 +24,9 @@ bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoin
 	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;
 void al_tokenizer_finish(struct al_tokenizer *tokenizer);
 
+/* The token that a text is, whatever comes around it ("[MASK]"); -1: none. */
+int32_t al_tokenizer_special(const struct al_tokenizer *tokenizer, const char *text);
+
 /* tokenizer.bin or tokenizer.json in memory; `path` names it in errors. */
 bool al_tokenizer_parse_bin(struct al_tokenizer *tokenizer, const char *path, const char *bytes,
 	size_t n, struct al_error *err) AL_MUST_CHECK;
