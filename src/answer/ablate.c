@@ -9,8 +9,9 @@
 
 const struct al_option_row al_ablation_rows[] = {
 	OPTION_CHOICE(struct al_ablation_options, what, "ablate", "heads|groups|layers|pairs",
-		"loss without each query head, each group of heads that share a key/value head, "
-		"each layer's attention, or each head and its nearest",
+		"loss, or change of an encoder's embeddings, without each query head, group of "
+		"heads "
+		"that share a key/value head, layer's attention, or head and its nearest",
 		.words = al_ablated_names, .n_words = AL_N_ABLATED, .fallback = -1),
 	OPTION_CHOICE(struct al_ablation_options, replacement, "replace", "zero|mean",
 		"replace an ablated head's output by zero (default) or by its mean over all tokens",
@@ -47,7 +48,7 @@ const struct al_ablation_kind al_ablation_of_loss = {"loss_increase", "loss_incr
 	"costs", "cost", " nats per token"};
 const struct al_ablation_kind al_ablation_of_embedding = {"embedding_change",
 	"embedding_change_error", "Embeddings", "moves embeddings", "move embeddings",
-	" of 1 - cosine"};
+	" in cosine distance"};
 
 /* Each head alone too, before the layer's pairs. */
 static bool list_pairs(struct al_ablating *a, struct al_ablations *out, struct al_error *err)
@@ -148,7 +149,7 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct ablated, added.mean), .when = OF_LOSS},
 	{{.key = "loss_increase_error", .title = "Standard error", .digits = 4},
 		AL_MEMBER(struct ablated, added.error), .when = OF_LOSS},
-	{{.key = "embedding_change", .title = "1 - cosine", .digits = 5},
+	{{.key = "embedding_change", .title = "Cosine distance", .digits = 5},
 		AL_MEMBER(struct ablated, added.mean), .when = OF_EMBEDDING},
 	{{.key = "embedding_change_error", .title = "Standard error", .digits = 5},
 		AL_MEMBER(struct ablated, added.error), .when = OF_EMBEDDING},

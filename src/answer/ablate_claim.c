@@ -174,7 +174,7 @@ static const char *say_pairs(const struct al_ablating *a, const struct al_table 
 		return "Each layer has only one head: there are no pairs.";
 	return al_format(arena,
 		"%s of %s of nearest heads %s more together than both alone, as far as %s tell; %s "
-		"most: %s%s more.",
+		"most: by %s%s.",
 		n ? al_claim_count(arena, "pairs_beyond", (int64_t)n) : "None",
 		al_claim_counted(arena, table->n_rows, "pair"),
 		n == 1 ? a->kind->verb : a->kind->verbs, sample_of(a), name_of(a, table, row),
@@ -204,9 +204,24 @@ static const char *say_masked(const struct al_ablating *a, const struct al_table
 		al_claim_counted(arena, (uint64_t)n, "masked token"), texts[0], texts[1]);
 }
 
+/* That W_O was refitted to some of the same tokens. */
+static const char *say_seen(const struct al_ablating *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const size_t n = a->options->refits
+		? al_calibration_count_seen(a->calibration, &a->model->running->all)
+		: 0;
+
+	return n == 0 ? ""
+		      : al_format(arena,
+			      " W_O was refitted to %s of these %s: on others, heads cost more.",
+			      al_claim_count(arena, "seen", (int64_t)n),
+			      al_claim_counted(arena, a->ablations.n_sequences, "sequence"));
+}
+
 const char *al_ablating_claim(const struct al_ablating *a, const struct al_table *table)
 {
-	return al_format(&a->session->arena, "%s%s",
+	return al_format(&a->session->arena, "%s%s%s",
 		a->options->what == AL_ABLATE_PAIRS ? say_pairs(a, table) : say_parts(a, table),
-		say_masked(a, table));
+		say_masked(a, table), say_seen(a));
 }

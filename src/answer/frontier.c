@@ -132,7 +132,8 @@ static double saving(int64_t now, int64_t before)
 struct row {
 	const char *method, *setting, *frontier, *label;
 	int64_t cached;
-	double saving, cache_saving, error, loss, kl, kl_error, agreement;
+	double saving, cache_saving, error, loss, agreement;
+	struct al_judgment on;
 };
 
 static const struct al_table_field fields[] = {
@@ -143,8 +144,14 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, error, "In-sample error", .digits = 4)},
 	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
-	{AL_SHOW(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
-	{AL_SHOW(struct row, kl_error, "Standard error", .digits = 4)},
+	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct row, on.change.mean)},
+	{{.key = "loss_increase_error", .title = "Standard error", .digits = 4},
+		AL_MEMBER(struct row, on.change.error)},
+	{{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct row, on.divergence.mean)},
+	{{.key = "kl_error", .title = "Standard error", .digits = 4},
+		AL_MEMBER(struct row, on.divergence.error)},
 	{AL_SHOW(struct row, agreement, "Same top token", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, frontier, "Frontier")},
 	{AL_SHOW(struct row, label, "Point")},
@@ -163,8 +170,7 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 			.cache_saving = saving(c->cached, c->cached_originally),
 			.error = c->error,
 			.loss = c->measured.compressed.mean,
-			.kl = c->measured.divergence.mean,
-			.kl_error = c->measured.divergence.error,
+			.on = c->measured,
 			.agreement = 100 * c->measured.agreement.mean,
 			.frontier = c->is_best ? "on it" : "inside",
 			.label = c->is_best ? setting : ""});

@@ -117,22 +117,26 @@ static void add_similarity(struct al_session *session, const struct al_matrix of
 {
 	struct al_table *table = al_session_table(session, "similarity", pair_fields, 0,
 		"Cosines between the sequences' embeddings, original and compressed");
-	double sum = 0, least = 1;
+	AL_FREED struct al_unit *cosines = al_alloc(of[0].cols, sizeof(*cosines));
+	double least = 1;
 
 	for (size_t i = 0; i < of[0].cols; i++) {
 		const double own = cosine(of[0], i, of[1], i);
-		sum += own;
+		cosines[i] = (struct al_unit){own, 1};
 		least = own < least ? own : least;
 		for (size_t j = i + 1; j < of[0].cols; j++)
 			al_table_add_record(table,
 				&(struct pair){i, j, cosine(of[0], i, of[0], j),
 					cosine(of[1], i, of[1], j)});
 	}
+	const struct al_estimate mean = al_estimate_mean(cosines, of[0].cols);
 	al_table_note(table,
-		"cosine between the original's and the copy's embedding of a sequence: mean %.4f, "
+		"cosine between the original's and the copy's embedding of a sequence: mean "
+		"%.4f%s, "
 		"minimum %.4f (1: identical); an embedding is the mean of the last hidden states "
 		"of all tokens",
-		sum / (double)of[0].cols, least);
+		mean.mean,
+		isnan(mean.error) ? "" : al_format(&table->arena, " +- %.4f", mean.error), least);
 }
 
 static bool compare_embeddings(struct al_session *session, struct al_network *network,

@@ -153,10 +153,15 @@ def expected():
     print("# a bootstrap over sequences: %.3g" % bootstrap(whole))
     print("tokens", *("%.9g" % (masked_loss(w, ids)[0]) for ids in TOKENS))
     for layer in range(LAYERS):
-        for heads in [(0,), (1,), (2,)]:
-            moved = [(1 - embedding(w, ids) @ embedding(w, ids, (layer, heads)), 1) for ids in TOKENS]
+        moved = {}
+        for heads in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]:
+            moved[heads] = np.array([1 - embedding(w, ids) @ embedding(w, ids, (layer, heads)) for ids in TOKENS])
             loss = [masked_loss(w, ids, (layer, heads)) for ids in TOKENS]
-            print(f"{layer}.{heads[0]}", *("%.9g" % x for x in estimate(moved) + change(whole, loss)))
+            numbers = estimate([(x, 1) for x in moved[heads]]) + change(whole, loss)
+            if len(heads) == 2:
+                beyond = moved[heads] - moved[heads[:1]] - moved[heads[1:]]
+                numbers += estimate([(x, 1) for x in beyond])
+            print(f"{layer}." + "+".join(map(str, heads)), *("%.9g" % x for x in numbers))
 
 
 if sys.argv[1:] == ["make"]:
