@@ -172,7 +172,9 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 			.loss = c->measured.compressed.mean,
 			.on = c->measured,
 			.agreement = 100 * c->measured.agreement.mean,
-			.frontier = c->is_best ? "on it" : "inside",
+			.frontier = c->is_best ? "on it"
+				: c->is_tied   ? "tied"
+					       : "inside",
 			.label = c->is_best ? setting : ""});
 }
 
@@ -254,7 +256,8 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
 		"forms weighted by the calibration; drop, merge and ov also refit W_O; error: "
 		"relative in-sample error of what the closed form minimizes; frontier: no other "
-		"conversion with as small a cache has a lower KL divergence",
+		"conversion with as small a cache has a lower KL divergence; tied: none has one "
+		"that is told from it, by paired differences over sequences at 95 %%",
 		frontier.items[0].measured.original.mean);
 	return !figures
 		|| draw(run->session, table, &frontier,

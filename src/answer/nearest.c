@@ -31,7 +31,8 @@ static bool by_weights(const struct al_model_view *view, const struct al_attenti
 	al_audit_init(&audit, view, &options);
 	if (!al_audit_module_init(&module, &audit, attention, err)) {
 		al_audit_finish(&audit);
-		return false;
+		return al_in(err,
+			"heads can't be compared by their weights (pass --calibration DIR)");
 	}
 	const bool ok = al_module_cosines(&scratch, &module, &scores, err)
 		&& al_take(&scratch, &far, n, n, err);

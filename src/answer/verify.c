@@ -167,7 +167,8 @@ static bool judge_on(struct al_session *session, struct al_running *running, str
 		return compare_embeddings(session, &running->network, job, all, err);
 	AL_FREED double *tokens = path ? al_alloc(2 * al_batch_tokens(all), sizeof(*tokens)) : NULL;
 
-	if (!al_judge(&running->network, job, all, &judgment, tokens, err))
+	if (!al_judge(&running->network, job, all, &(struct al_judged){.tokens = tokens}, &judgment,
+		    err))
 		return false;
 	add_loss(session, &judgment, all);
 	if (path)

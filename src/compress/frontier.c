@@ -36,8 +36,11 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 	AL_ENDS(al_job_finish)
 	struct al_job job = {.view = network->view, .options = &options, .in_memory = true};
 
+	candidate->divergences = al_new_array(&network->arena, struct al_unit, all->n_sequences);
 	if (!al_job_make(&job, err)
-		|| !al_judge(network, &job, all, &candidate->measured, NULL, err))
+		|| !al_judge(network, &job, all,
+			&(struct al_judged){.divergences = candidate->divergences},
+			&candidate->measured, err))
 		return false;
 	count(&job, candidate);
 	return true;
@@ -104,13 +107,28 @@ static bool beats(const struct al_candidate *b, const struct al_candidate *a)
 	return b->cached <= a->cached && b->measured.divergence.mean < a->measured.divergence.mean;
 }
 
-static void mark_best(struct al_frontier *f)
+/* Is any of the n that beat it told from it? */
+static bool is_beaten(const struct al_frontier *f, const struct al_candidate *a, size_t n,
+	size_t n_sequences)
+{
+	for (size_t k = 0; k < f->n; k++)
+		if (beats(&f->items[k], a)
+			&& al_estimate_is_apart(al_estimate_change(f->items[k].divergences,
+							a->divergences, n_sequences),
+				n))
+			return true;
+	return false;
+}
+
+static void mark_best(struct al_frontier *f, size_t n_sequences)
 {
 	for (size_t i = 0; i < f->n; i++) {
-		f->items[i].is_best = true;
+		struct al_candidate *a = &f->items[i];
+		size_t n = 0;
 		for (size_t k = 0; k < f->n; k++)
-			if (beats(&f->items[k], &f->items[i]))
-				f->items[i].is_best = false;
+			n += beats(&f->items[k], a);
+		a->is_best = n == 0;
+		a->is_tied = n > 0 && n_sequences > 1 && !is_beaten(f, a, n, n_sequences);
 	}
 }
 
@@ -126,6 +144,6 @@ bool al_frontier_find(struct al_frontier *out, struct al_network *network,
 		if (!measure(&out->items[i], network, calibration, all, err))
 			return al_in(err, "%s", al_method_names[out->items[i].method]);
 	}
-	mark_best(out);
+	mark_best(out, all->n_sequences);
 	return true;
 }

@@ -8,7 +8,7 @@ struct judging {
 	const struct al_factor_source *factors;
 	const struct al_batch *all;
 	struct al_unit *sums[N_SUMS]; /* [n_sequences] */
-	double *tokens; /* [2][tokens], or NULL */
+	double *tokens; /* of al_judged */
 };
 
 static bool run_changed(const struct judging *j, const struct al_batch *batch,
@@ -84,11 +84,11 @@ static void conclude(const struct judging *j, struct al_judgment *out)
 }
 
 bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
-	struct al_judgment *out, double *tokens, struct al_error *err)
+	const struct al_judged *parts, struct al_judgment *out, struct al_error *err)
 {
 	const struct al_factor_source factors = al_job_factors(job);
 	AL_FREED struct al_unit *sums = al_calloc(N_SUMS * all->n_sequences, sizeof(*sums));
-	struct judging j = {network, &factors, all, {NULL}, tokens};
+	struct judging j = {network, &factors, all, {NULL}, parts->tokens};
 
 	for (size_t i = 0; i < N_SUMS; i++)
 		j.sums[i] = sums + i * all->n_sequences;
@@ -96,6 +96,9 @@ bool al_judge(struct al_network *network, struct al_job *job, const struct al_ba
 		    &(struct al_visitor){.hidden = judge_batch, .context = &j}, err))
 		return false;
 	conclude(&j, out);
+	if (parts->divergences)
+		memcpy(parts->divergences, j.sums[DIVERGENCE],
+			all->n_sequences * sizeof(*parts->divergences));
 	return out->divergence.n > 0
 		|| al_fail(err, AL_EINPUT,
 			"every sequence is too short: need one of at least three tokens");

@@ -12,10 +12,15 @@ struct al_judgment {
 	size_t n_predicted;
 };
 
-/* The original's network; what the job changes takes the place of its own weights. `tokens`, which
- * may be NULL, [2][tokens]: both models' losses, as those of al_loss. */
+/* What a judgment is made of, each NULL where it isn't asked for. */
+struct al_judged {
+	double *tokens; /* [2][tokens]: both models' losses, as those of al_loss */
+	struct al_unit *divergences; /* [n_sequences] */
+};
+
+/* The original's network; what the job changes takes the place of its own weights. */
 bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
-	struct al_judgment *out, double *tokens, struct al_error *err) AL_MUST_CHECK;
+	const struct al_judged *parts, struct al_judgment *out, struct al_error *err) AL_MUST_CHECK;
 
 /* An encoder's embeddings of the sequences, [d_model][sequences] each, which the caller finishes:
  * the original's and the compressed one's. */
@@ -41,7 +46,9 @@ struct al_candidate {
 	int64_t cached, cached_originally; /* numbers per token, of all modules */
 	double error; /* relative, the root of the mean over modules of its squares, in sample */
 	struct al_judgment measured;
+	struct al_unit *divergences; /* [n_sequences], the network's arena's */
 	bool is_best; /* none that caches as little costs less */
+	bool is_tied; /* ... in this sample, but none is told from it */
 };
 
 struct al_frontier {
