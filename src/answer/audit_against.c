@@ -154,12 +154,12 @@ static const char *say_unrelated(struct al_arena *arena, const struct al_table *
 	const struct place *p)
 {
 	return al_format(arena,
-		"The heads are unrelated: even head %s of %s, the one most like its match (head "
-		"%s), has a %s cosine of only %s.",
+		"The heads are unrelated: the largest cosine of a head with its match is %s (%s of "
+		"head %s of %s, matched with head %s).",
+		al_claim_cell(arena, table, p->row, p->form->cosine), p->form->title,
 		al_claim_cell(arena, table, p->row, "head"),
 		al_claim_cell(arena, table, p->row, "module"),
-		al_claim_cell(arena, table, p->row, "match"), p->form->title,
-		al_claim_cell(arena, table, p->row, p->form->cosine));
+		al_claim_cell(arena, table, p->row, "match"));
 }
 
 const char *al_audit_against_say(const struct al_audit_run *run)
