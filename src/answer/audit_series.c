@@ -8,7 +8,7 @@
 #include "audit/summary.h"
 #include "base/file.h"
 
-/* A drift: of the forms of all heads, relative to the norm of where they were. */
+/* How far the forms of all heads have moved, from 0 (not at all) to 1 (nothing is left). */
 struct drift {
 	double of[AL_N_FORMS];
 };
@@ -130,15 +130,17 @@ static uint64_t bit_of(const char *measurement)
 	return UINT64_C(1) << i;
 }
 
-/* The norms of the differences, and of what they are of, added up over all heads. */
-static double relative(const struct al_table *table, const char *norm, const char *difference)
+/* |A - B| relative to the root of |A|^2 + |B|^2, all heads together: 0 where they are the same, 1
+ * where they have nothing in common. */
+static double change(const struct al_table *table, const char *norm, const char *other,
+	const char *difference)
 {
-	double squares = 0, changes = 0, a, d;
+	double squares = 0, changes = 0, a, b, d;
 
 	for (size_t row = 0; row < table->n_rows; row++)
-		if (al_table_number(table, row, norm, &a)
+		if (al_table_number(table, row, norm, &a) && al_table_number(table, row, other, &b)
 			&& al_table_number(table, row, difference, &d)) {
-			squares += a * a;
+			squares += a * a + b * b;
 			changes += a * d * a * d;
 		}
 	return squares > 0 ? sqrt(changes / squares) : (double)NAN;
@@ -152,8 +154,8 @@ static bool find_drift(const struct step *from, const struct step *to, struct dr
 	al_table_init(&table, "against", "");
 	if (!al_audit_against_fill(from->run, &to->run->audit, &table, err))
 		return al_in(err, "%s against %s", from->path, to->path);
-	drift->of[AL_FORM_QK] = relative(&table, "qk_norm", "qk_difference");
-	drift->of[AL_FORM_OV] = relative(&table, "ov_norm", "ov_difference");
+	drift->of[AL_FORM_QK] = change(&table, "qk_norm", "qk_norm_against", "qk_difference");
+	drift->of[AL_FORM_OV] = change(&table, "ov_norm", "ov_norm_against", "ov_difference");
 	return true;
 }
 
@@ -270,7 +272,7 @@ static const struct al_figure figure = {
 	.title = "Heads in training",
 	.mark = "line",
 	.x = {.column = "step", .title = "Step"},
-	.y = {.column = "value", .title = "Share", .has_min = true},
+	.y = {.column = "value", .title = "From 0 to 1", .has_max = true, .max = 1},
 	.series = "what",
 	.legend = true,
 };
@@ -324,13 +326,14 @@ static const char *say_moves(const struct series *s)
 	const size_t row = al_table_extreme(table, "qk_since_previous", 1, &most);
 
 	if (row == table->n_rows || !(most > 0))
-		return "the heads' QK forms don't move";
+		return "the heads' QK forms don't change";
 	return al_format(arena,
-		"the heads' QK forms move by %s of their norm, most between steps %s and %s (%s)",
-		al_claim_share(arena, table, s->n - 1, "qk_since_first"),
+		"the heads' QK forms change by %s (1: nothing in common), most between steps %s "
+		"and %s (%s)",
+		al_claim_cell(arena, table, s->n - 1, "qk_since_first"),
 		al_claim_cell(arena, table, row - 1, "step"),
 		al_claim_cell(arena, table, row, "step"),
-		al_claim_share(arena, table, row, "qk_since_previous"));
+		al_claim_cell(arena, table, row, "qk_since_previous"));
 }
 
 static void say(const struct series *s)
@@ -383,7 +386,8 @@ bool al_audit_series(struct al_session *session, const struct al_audit_asked *op
 		"heads' scores");
 	al_table_note(s.table,
 		"since first, since previous: norm of the change of all heads' forms, relative to "
-		"their norm before; heads are matched as by --against");
+		"the root of both squared norms' sum: 0 the same, 1 nothing in common; heads are "
+		"matched as by --against");
 	say(&s);
 	if (options->tables)
 		al_csv_add(s.table, true,
