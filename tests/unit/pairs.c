@@ -223,8 +223,10 @@ static void heads_beside_their_counterparts(void **state)
 	assert_true(al_against_add_module(&a, &a, &table, NULL)
 		&& al_against_add_module(&a, &b, &table, NULL));
 	for (size_t i = 0; i < HEADS; i++) {
+		const size_t match = (size_t)number(&table, HEADS + i, "match");
 		struct al_matrix x = dense_form(&a.heads, i, true),
-				 y = dense_form(&b.heads, i, true);
+				 y = dense_form(&b.heads, match, true);
+		assert_near(number(&table, i, "match"), (double)i);
 		assert_near(number(&table, i, "qk_cosine"), 1);
 		assert_true(number(&table, i, "qk_difference") == 0);
 		assert_near(number(&table, HEADS + i, "ov_cosine"),
