@@ -253,11 +253,25 @@ static bool write_folder(const struct al_plan *plan, const struct al_text *confi
 	return false;
 }
 
+/* All tensors go into a safetensors file, those as they are too. */
+static bool check_formats(const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		if (!tensor->dtype->stored)
+			return al_fail(err, AL_EINPUT,
+				"tensor %s has dtype %s, which a safetensors file can't hold",
+				tensor->name, al_dtype_title(tensor->dtype));
+	}
+	return true;
+}
+
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
 
-	if (!al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
+	if (!check_formats(job->view->checkpoint, err)
+		|| !al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
 	if (!check_gain(&plan, err))

@@ -187,6 +187,22 @@ static void refuses(void **state)
 	al_answer_free(NULL);
 }
 
+/* Tensors that stay as they are go into the same kind of file. */
+static void quantized_tensors_are_refused(void **state)
+{
+	char path[4096];
+	const struct question q = {{"compress", path, "--method", "identity", "-o",
+					   "never.safetensors"},
+		"tensor blk.0.attn_k.weight has dtype q4_0, which a safetensors file can't hold"};
+	struct al_answer *answer;
+	struct al_error err = {0};
+	(void)state;
+
+	snprintf(path, sizeof(path), "%s/gguf/stories15M.q4_0.gguf", fixtures());
+	assert_false(al_ask(n_words(&q), q.words, &answer, &err));
+	assert_string_equal(err.message, q.expected);
+}
+
 /* For each library below: files, GMP, FLINT, linear algebra, drawing. */
 static const struct question at_a_time[] = {
 	{{"cache", "llama-3-8b", "--seq", "8192"}, "1073741824"},
@@ -237,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_model_alone_is_a_question),
 		cmocka_unit_test(files_are_bytes),
 		cmocka_unit_test(refuses),
+		UNIT_TEST_OF_FIXTURES(quantized_tensors_are_refused),
 		cmocka_unit_test(threads_ask_at_a_time),
 		cmocka_unit_test(says_its_version),
 	};
