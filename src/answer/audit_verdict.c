@@ -383,7 +383,9 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 
 	if (run->losses.n_rows > 0) {
 		row = al_table_extreme(&run->losses, "loss", -1, &loss);
-		add_tile(tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
+		add_tile(tiles, n,
+			al_claim_with_error(arena, &run->losses, row, "loss_increase",
+				"loss_increase_error"),
 			al_format(arena, "nats per token: the loss added without %s",
 				al_audit_head_text(run, &run->losses, row)));
 	}
