@@ -2,12 +2,11 @@
  * that were measured come first, then what heads output on tokens; weights only where neither was
  * recorded. */
 #include "answer/audit_run.h"
+#include "answer/calibration.h"
 
 #include "audit/conversion_totals.h"
 #include "audit/merging.h"
 #include "report/claim.h"
-
-static const double MOST = AL_REMOVABLE_PERCENT / 100.;
 
 /* Limit for the smallest cache in the sentence, in nats per token. */
 static const double MOST_KL = .05;
@@ -39,16 +38,6 @@ static const char *limit_text(struct al_arena *arena)
 {
 	return al_claim_real(arena, "limit", "%", AL_REMOVABLE_PERCENT,
 		al_format(arena, "%d %%", AL_REMOVABLE_PERCENT));
-}
-
-static size_t count_below(const struct al_table *table, const char *key)
-{
-	size_t n = 0;
-	double error;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		n += al_table_number(table, row, key, &error) && error < MOST;
-	return n;
 }
 
 /* ---- conversions ---- */
@@ -165,33 +154,93 @@ const char *al_audit_verdict_say_smallest(const struct al_audit_run *run)
 
 /* ---- heads by what they output ---- */
 
+/* Has W_O of the other heads been fitted and judged? */
+static bool refits(const struct al_table *drop)
+{
+	double error;
+
+	return al_table_extreme(drop, "error_compensated", -1, &error) < drop->n_rows;
+}
+
+/* Those that cost less than a tenth of an average head of their layer. */
+static size_t count_removable_by_outputs(const struct al_table *drop)
+{
+	size_t n = 0;
+	double relative;
+
+	for (size_t row = 0; row < drop->n_rows; row++)
+		n += al_table_number(drop, row, "relative", &relative)
+			&& relative < AL_REMOVABLE_PERCENT;
+	return n;
+}
+
+/* Another one of its layer. */
+static bool is_tied_with(const struct al_table *drop, size_t row, size_t other)
+{
+	const char *places[2] = {al_table_text(drop, row, "place"),
+		al_table_text(drop, other, "place")};
+
+	return row != other && places[0] && places[1] && strcmp(places[0], "tied") == 0
+		&& strcmp(places[1], "tied") == 0
+		&& strcmp(al_table_text(drop, row, "module"), al_table_text(drop, other, "module"))
+		== 0;
+}
+
+/* ", which can't be told apart from heads 0 and 2" of its layer */
+static const char *ties_text(struct al_arena *arena, const struct al_table *drop, size_t row)
+{
+	size_t n = 0, i = 0;
+
+	for (size_t other = 0; other < drop->n_rows; other++)
+		n += is_tied_with(drop, row, other);
+	if (n == 0)
+		return "";
+	const char *text = n == 1 ? ", which can't be told apart from head "
+				  : ", which can't be told apart from heads ";
+	for (size_t other = 0; other < drop->n_rows; other++)
+		if (is_tied_with(drop, row, other)) {
+			text = al_format(arena, "%s%s%s", text,
+				i == 0		     ? ""
+					: i + 1 == n ? " and "
+						     : ", ",
+				al_claim_cell(arena, drop, other, "head"));
+			i++;
+		}
+	return text;
+}
+
+/* "layer 0 head 0 (34 % of an average head)" */
+static const char *cheapest_text(const struct al_audit_run *run, const struct al_table *drop,
+	size_t row, double relative)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	return al_format(arena, "%s (%s; its layer's output changes by %s)%s",
+		al_audit_head_text(run, drop, row),
+		al_claim_cell_as(arena, drop, row, "relative",
+			al_format(arena, "%.0f %%", relative)),
+		al_claim_share(arena, drop, row,
+			refits(drop) ? "error_compensated" : "error_dropped"),
+		ties_text(arena, drop, row));
+}
+
 static const char *say_outputs(const struct al_audit_run *run, const struct al_table *drop)
 {
 	struct al_arena *arena = &run->session->arena;
-	const bool refits = !al_covariance_imatrix(run->audit.options.covariance);
-	const char *key = refits ? "error_compensated" : "error_dropped";
-	const size_t n = count_below(drop, "error_dropped"), n_refitted = count_below(drop, key);
-	double error;
-	const size_t row = al_table_extreme(drop, key, -1, &error);
-	const char *heads = al_claim_count(arena, "heads", (int64_t)drop->n_rows);
-	const char *text = n == 0 ? al_format(arena, "None of %s heads changes its", heads)
-				  : al_format(arena, "%s of %s heads change%s %s",
-					  al_claim_count(arena, "dropped", (int64_t)n), heads,
-					  n == 1 ? "s" : "", n == 1 ? "its" : "their");
+	const size_t n = count_removable_by_outputs(drop);
+	double relative;
+	const size_t row = al_table_extreme(drop, "relative", -1, &relative);
+	const char *text = al_format(arena,
+		"%s, %s of %s heads cost%s less than %s of an average head of %s layer on this "
+		"text",
+		refits(drop) ? "With W_O refitted" : "With W_O as it is",
+		n == 0 ? "none" : al_claim_count(arena, "removable", (int64_t)n),
+		al_claim_count(arena, "heads", (int64_t)drop->n_rows), n > 1 ? "" : "s",
+		limit_text(arena), n > 1 ? "their" : "its");
 
-	text = al_format(arena, "%s layer's output by less than %s on this text", text,
-		limit_text(arena));
-	if (refits)
-		text = n_refitted == 0
-			? al_format(arena, "%s, not even with W_O refitted", text)
-			: al_format(arena, "%s; with W_O refitted, %s do%s", text,
-				al_claim_count(arena, "refitted", (int64_t)n_refitted),
-				n_refitted == 1 ? "es" : "");
 	if (run->losses.n_rows > 0 || row == drop->n_rows)
 		return al_format(arena, "%s.", text);
-	return al_format(arena, "%s. Cheapest: %s (%s%s).", text,
-		al_audit_head_text(run, drop, row), al_claim_share(arena, drop, row, key),
-		refits ? " with W_O refitted" : "");
+	return al_format(arena, "%s. Cheapest: %s.", text, cheapest_text(run, drop, row, relative));
 }
 
 /* ---- heads by weights ---- */
@@ -353,6 +402,9 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
 		drop && drop->n_rows > 0 ? say_outputs(run, drop) : say_weights(run));
+	if (*text && al_covariance_calibration(run->audit.options.covariance))
+		text = al_format(arena, "%s%s", text,
+			al_calibration_say_few(arena, &run->audit.options.covariance->calibration));
 	return *text ? text : NULL;
 }
 
@@ -383,9 +435,7 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 
 	if (run->losses.n_rows > 0) {
 		row = al_table_extreme(&run->losses, "loss", -1, &loss);
-		add_tile(tiles, n,
-			al_claim_with_error(arena, &run->losses, row, "loss_increase",
-				"loss_increase_error"),
+		add_tile(tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
 			al_format(arena, "nats per token: the loss added without %s",
 				al_audit_head_text(run, &run->losses, row)));
 	}
@@ -399,15 +449,14 @@ static void add_output_tile(const struct al_audit_run *run, const struct al_tabl
 	struct al_page_tile *tiles, size_t *n)
 {
 	struct al_arena *arena = &run->session->arena;
-	const bool refits = !al_covariance_imatrix(run->audit.options.covariance);
-	const size_t below = count_below(drop, refits ? "error_compensated" : "error_dropped");
 
-	add_tile(tiles, n, al_claim_count(arena, refits ? "refitted" : "dropped", (int64_t)below),
+	add_tile(tiles, n,
+		al_claim_count(arena, "removable", (int64_t)count_removable_by_outputs(drop)),
 		al_format(arena,
-			"removable heads (of %s): each changes its layer's output by less than "
-			"%s%s",
+			"removable heads (of %s): each costs less than %s of an average head of "
+			"its layer%s",
 			al_claim_count(arena, "heads", (int64_t)drop->n_rows), limit_text(arena),
-			refits ? ", W_O refitted" : ""));
+			refits(drop) ? ", W_O refitted" : ""));
 }
 
 static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)

@@ -124,19 +124,6 @@ static bool add_module(struct al_table *table, const struct al_module_statistics
 	return true;
 }
 
-/* Second moments of fewer tokens than numbers are singular. */
-static void note_sample(struct al_table *table, const struct al_module_statistics *module)
-{
-	const size_t width = al_statistics_inputs(module);
-	const double n = al_statistics_tokens(module);
-
-	if (n < (double)width)
-		al_table_warn(table,
-			"only %.0f tokens for %zu input dimensions: the second moments have rank "
-			"%.0f at most",
-			n, width, n);
-}
-
 /* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
 static const char *say_nearest(struct al_arena *arena, const struct al_table *table)
 {
@@ -152,25 +139,35 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 			al_claim_cell(arena, table, row, "distance"));
 }
 
+const char *al_calibration_say_few(struct al_arena *arena, const struct al_calibration *calibration)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double n = al_statistics_tokens(first), width = (double)al_statistics_inputs(first);
+	const char *less = n < width ? " moments of fewer tokens than dimensions are singular, and "
+				       "fits of them mean little;"
+				     : "";
+
+	if (n >= AL_STABLE * width)
+		return "";
+	return al_format(arena,
+		" Only %s tokens for each of %s input dimensions:%s use at least %s for stable "
+		"fits.",
+		al_claim_real(arena, "tokens_per_number", "", n / width,
+			al_format(arena, "%.1f", n / width)),
+		al_claim_count(arena, "width", (int64_t)width), less,
+		al_claim_count(arena, "stable", AL_STABLE));
+}
+
 static const char *say(struct al_arena *arena, const struct al_table *table,
 	const struct al_calibration *calibration, const char *folder)
 {
-	const struct al_module_statistics *first = &calibration->modules[0];
-	const double n = al_statistics_tokens(first);
-	const size_t width = al_statistics_inputs(first);
+	const double n = al_statistics_tokens(&calibration->modules[0]);
 
-	return al_format(arena, "%s of %s recorded in %s%s%s.",
+	return al_format(arena, "%s of %s recorded in %s%s.%s",
 		al_claim_counted(arena, (uint64_t)n, "token"),
 		al_claim_counted(arena, calibration->n_modules, "attention module"),
 		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
-		n < AL_STABLE * (double)width ? al_format(arena,
-			"; only %s tokens per input dimension (%s): use at least %s for "
-			"stable fits",
-			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
-				al_format(arena, "%.1f", n / (double)width)),
-			al_claim_count(arena, "width", (int64_t)width),
-			al_claim_count(arena, "stable", AL_STABLE))
-					      : "");
+		al_calibration_say_few(arena, calibration));
 }
 
 bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
@@ -192,7 +189,6 @@ bool al_calibration_add_table(struct al_session *session, const struct al_calibr
 		"distance: square root of the Jensen-Shannon divergence (nats) between two heads' "
 		"attention weights, from 0 to %.4f, averaged over %lld queries",
 		sqrt(log(2)), (long long)n_queries);
-	note_sample(table, &calibration->modules[0]);
 	al_session_claim(session, say(&session->arena, table, calibration, folder));
 	return true;
 }
@@ -202,7 +198,7 @@ bool al_calibration_add_table(struct al_session *session, const struct al_calibr
 struct calibrate_options {
 	struct al_output_options output;
 	const char *target; /* a folder, or a file of an imatrix */
-	int64_t n_folds; /* 0: as many as tokens ask for */
+	int64_t n_folds; /* 0: AL_FOLDS */
 	struct al_layout_options layout;
 	struct al_input_options input;
 };
@@ -213,7 +209,7 @@ static const struct al_option_row output_rows[] = {
 		"mean squares, for llama.cpp's quantizer",
 		.letter = 'o'),
 	OPTION_COUNT(struct calibrate_options, n_folds, "folds", "K",
-		"parts to fit and judge crosswise (default: 4; 16 of few tokens)", .least = 1,
+		"folds of sequences, which judge what the others fit (default 4)", .least = 1,
 		.most = AL_MOST_FOLDS),
 	OPTION_END,
 };

@@ -17,6 +17,11 @@ bool al_calibration_folder_make(struct al_session *session, const char *folder,
 bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err) AL_MUST_CHECK;
 
+/* " Only 2.8 tokens for each of 288 input dimensions: ...", behind a sentence; "": they are
+ * enough. */
+const char *al_calibration_say_few(struct al_arena *arena,
+	const struct al_calibration *calibration);
+
 /* Writes FOLDER/calibration.safetensors. */
 bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err) AL_MUST_CHECK;

@@ -90,16 +90,9 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 static void note_calibration(const struct al_session *session,
 	const struct al_calibration *calibration)
 {
-	const struct al_module_statistics *first = &calibration->modules[0];
-	const double n = al_statistics_tokens(first), width = (double)al_statistics_inputs(first);
-
 	al_table_note(session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
-		calibration->path, n, calibration->n_sequences);
-	if (n < 10 * width)
-		al_table_warn(session->tables[0],
-			"only %.1f calibration tokens for each of %.0f dimensions (fewer than "
-			"ten): expect more loss on other tokens",
-			n / width, width);
+		calibration->path, al_statistics_tokens(&calibration->modules[0]),
+		calibration->n_sequences);
 }
 
 /* The calibration, and the model that runs for W_O. */
@@ -152,7 +145,11 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 		return false;
 	if (options.data.calibration)
 		note_calibration(session, options.data.calibration);
-	al_session_claim(session, al_compress_summarize(session, options.method));
+	al_session_claim(session,
+		al_format(&session->arena, "%s%s", al_compress_summarize(session, options.method),
+			options.data.calibration
+				? al_calibration_say_few(&session->arena, options.data.calibration)
+				: ""));
 	next(session, o->file);
 	return true;
 }

@@ -32,23 +32,27 @@ static const struct al_table_field missing_fields[] = {
 	AL_FIELDS_END,
 };
 
-/* Errors compare within a layer: of each the head whose loss others make up for best. */
+/* Errors compare within a layer: of each the head of least cost. */
 static void choose_heads(const struct al_audit_run *run, const struct al_table *drop,
 	int64_t *heads, double *errors)
 {
+	AL_FREED double *costs = al_alloc(run->n_measured, sizeof(*costs));
+
 	for (size_t i = 0; i < run->n_measured; i++)
-		errors[i] = INFINITY;
+		costs[i] = INFINITY;
 	for (size_t row = 0, i = 0; row < drop->n_rows; row++) {
-		double error = 0, head = 0;
-		if (!al_table_number(drop, row, "error_compensated", &error)
+		double cost = 0, head = 0;
+		if (!al_table_number(drop, row, "relative", &cost)
 			|| !al_table_number(drop, row, "head", &head))
 			continue;
 		while (strcmp(run->measured[i]->name, al_table_text(drop, row, "module")) != 0)
 			i++;
-		if (errors[i] <= error)
+		if (costs[i] <= cost)
 			continue;
+		costs[i] = cost;
 		heads[i] = (int64_t)head;
-		errors[i] = error;
+		if (!al_table_number(drop, row, "error_compensated", &errors[i]))
+			errors[i] = NAN;
 	}
 }
 
@@ -142,7 +146,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW(struct row, saving, "Parameters saved", .unit = "%", .digits = 1)},
 	{AL_SHOW_WHOLE(struct row, cached, "Cached numbers per token")},
 	{AL_SHOW(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
-	{AL_SHOW(struct row, error, "In-sample error", .digits = 4)},
+	{AL_SHOW(struct row, error, "Error", .digits = 4)},
 	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
 	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 4},
 		AL_MEMBER(struct row, on.change.mean)},
@@ -254,11 +258,13 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	al_losses_warn_seen(table, calibration, &model->all);
 	al_table_note(table,
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
-		"forms weighted by the calibration; drop, merge and ov also refit W_O; error: "
-		"relative in-sample error of what the closed form minimizes; frontier: no other "
-		"conversion with as small a cache has a lower KL divergence; tied: none has one "
-		"that is told from it, by paired differences over sequences at 95 %%",
-		frontier.items[0].measured.original.mean);
+		"forms weighted by the calibration; drop, merge and ov also refit W_O; error, "
+		"relative: of drop, merge and ov that of the layers' outputs, %s, of others of "
+		"what the closed form minimizes, in sample; frontier: no other conversion with as "
+		"small a cache has a lower KL divergence; tied: none has one that is told from it, "
+		"by paired differences over sequences at 95 %%",
+		frontier.items[0].measured.original.mean,
+		calibration->n_folds > 1 ? "cross-fitted" : "in sample");
 	return !figures
 		|| draw(run->session, table, &frontier,
 			describe_sample(table, calibration, &model->all), figures, err);
@@ -278,32 +284,23 @@ static const char *say_tied(struct al_arena *arena, const struct al_table *losse
 		al_claim_counted(arena, losses->n_rows - 1, "other head"));
 }
 
-/* The head of least loss; where the layer of another one changes least, that too. */
+/* The head of least loss. */
 const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *losses = &run->losses;
-	double before = 0, after = 0, error, least, added;
+	double before = 0, after = 0, error;
 
 	if (losses->n_rows == 0)
 		return "";
-	const size_t row = al_table_extreme(losses, "loss", -1, &after),
-		     other = al_table_extreme(losses, "error_compensated", -1, &least);
+	const size_t row = al_table_extreme(losses, "loss", -1, &after);
 
 	(void)al_table_number(losses, row, "original", &before);
 	if (!al_table_number(losses, row, "loss_increase_error", &error))
 		error = (double)NAN;
-	const char *text = al_format(arena, "Without %s and with W_O refitted the loss %s",
-		al_audit_head_text(run, losses, row), al_claim_loss(arena, before, after, error));
-	if (other != row && al_table_number(losses, other, "loss_increase", &added))
-		text = al_format(arena,
-			"%s; without %s, whose layer's output changes least (%s), %sby %s", text,
-			al_audit_head_text(run, losses, other),
-			al_claim_share(arena, losses, other, "error_compensated"),
-			(added > 0) == (after > before) ? "" : "it changes ",
-			al_claim_with_error(arena, losses, other, "loss_increase",
-				"loss_increase_error"));
-	return al_format(arena, "%s.%s", text, say_tied(arena, losses));
+	return al_format(arena, "Without %s and with W_O refitted the loss %s.%s",
+		al_audit_head_text(run, losses, row), al_claim_loss(arena, before, after, error),
+		say_tied(arena, losses));
 }
 
 /* ---- all ---- */

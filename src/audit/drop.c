@@ -1,6 +1,6 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
- * W_O of the others fitted anew. Needs a calibration; an imatrix, of which heads' outputs have no
- * products with each other, gives the first alone. */
+ * W_O of the others fitted anew, which gives their one order. Needs a calibration; an imatrix, of
+ * which heads' outputs have no products with each other, gives the first alone. */
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
@@ -10,36 +10,73 @@ struct row {
 	struct al_audit_place at;
 	size_t head;
 	struct al_head_worth worth;
+	double relative; /* per cent */
 	int64_t twin;
+	const char *place;
 };
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
 	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
-	{{.key = "output_share", .title = "Share of output", .digits = 4},
-		AL_MEMBER(struct row, worth.share)},
+	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
+		AL_MEMBER(struct row, worth.compensated.mean)},
+	{{.key = "error_compensated_error", .title = "Standard error", .digits = 4},
+		AL_MEMBER(struct row, worth.compensated.error)},
+	{AL_SHOW(struct row, place, "Of its layer")},
+	{AL_SHOW(struct row, relative, "Of an average head", .unit = "%", .digits = 1)},
 	{{.key = "error_dropped", .title = "Error without it", .digits = 4},
 		AL_MEMBER(struct row, worth.dropped)},
-	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
-		AL_MEMBER(struct row, worth.compensated)},
+	{{.key = "output_share", .title = "Share of output", .digits = 4},
+		AL_MEMBER(struct row, worth.share)},
 	{AL_SHOW_WHOLE(struct row, twin, "Best replacement")},
 	{{.key = "error_by_twin", .title = "Error, replaced", .digits = 4},
 		AL_MEMBER(struct row, worth.by_twin)},
 	AL_FIELDS_END,
 };
 
-static void add_row(struct al_table *table, const struct al_audit_module *module, size_t head,
-	const struct al_head_worth *worth, bool is_diagonal)
+/* The root of the mean square of what leaving out a head costs: heads that have nothing in common
+ * cost 1/sqrt(n) of the output each, however many they are. */
+static double average(const struct al_head_worth *worth, size_t n_heads)
 {
-	struct row row = {al_audit_place_of(module), head, *worth, (int64_t)worth->twin};
+	double sum = 0;
 
-	if (is_diagonal)
-		row.worth.compensated = NAN;
-	if (is_diagonal || worth->twin == head) {
+	for (size_t i = 0; i < n_heads; i++)
+		sum += worth[i].dropped * worth[i].dropped;
+	return sqrt(sum / (double)n_heads);
+}
+
+/* Fits that no other tokens judge aren't shown. */
+static void add_row(struct al_table *table, const struct al_audit_module *module, size_t head,
+	const struct al_head_worth *worth, double mean, bool has_ties)
+{
+	const bool has_fits = !isnan(worth->compensated.error);
+	const bool is_first = has_ties ? worth->is_tied : worth->is_least;
+	struct row row = {al_audit_place_of(module), head, *worth,
+		mean > 0 ? 100 * al_head_cost(worth) / mean : 0, (int64_t)worth->twin,
+		!has_fits || !is_first ? NULL
+			: has_ties     ? "tied"
+				       : "least"};
+
+	if (!has_fits)
+		row.worth.compensated.mean = NAN;
+	if (!has_fits || worth->twin == head) {
 		row.twin = INT64_MIN;
 		row.worth.by_twin = NAN;
 	}
 	al_table_add_record(table, &row);
+}
+
+static void add_rows(struct al_table *table, const struct al_audit_module *module,
+	const struct al_head_worth *worth)
+{
+	const size_t n_heads = (size_t)module->attention->n_heads;
+	const double mean = average(worth, n_heads);
+	size_t n_tied = 0;
+
+	for (size_t head = 0; head < n_heads; head++)
+		n_tied += worth[head].is_tied;
+	for (size_t head = 0; head < n_heads; head++)
+		add_row(table, module, head, &worth[head], mean, n_tied > 1);
 }
 
 static bool judge(const struct al_audit *audit, const struct al_attention *a, struct al_view output,
@@ -49,12 +86,10 @@ static bool judge(const struct al_audit *audit, const struct al_attention *a, st
 	const struct al_module_statistics *statistics;
 	struct al_diagonal d;
 
-	AL_OWNED struct al_matrix moment = {0};
 	if (!al_covariance_imatrix(covariance))
 		return al_calibration_find(&covariance->calibration, a->name, &statistics, err)
-			&& al_statistics_sum(statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment,
-				err)
-			&& al_heads_judge(al_view(moment), output, (size_t)a->n_heads, worth, err);
+			&& al_heads_judge(statistics->of[AL_STATISTIC_HEADS], output,
+				(size_t)a->n_heads, worth, err);
 	if (!al_imatrix_read(&covariance->imatrix, a, AL_OUTPUT, &d, err))
 		return false;
 	al_heads_judge_diagonal(d.squares, d.means, output, (size_t)a->n_heads, worth);
@@ -69,36 +104,19 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_attention *a = module->attention;
 	const struct al_covariance *covariance = audit->options.covariance;
-	const bool is_diagonal = al_covariance_imatrix(covariance) != NULL;
 	const size_t n_heads = (size_t)a->n_heads;
 	AL_SCRATCH(scratch);
 	AL_OWNED struct al_matrix output = {0};
 	struct al_head_worth *worth;
 
-	if (!is_diagonal && !al_covariance_calibration(covariance))
+	if (!al_covariance_imatrix(covariance) && !al_covariance_calibration(covariance))
 		return true;
 	worth = al_take_array(&scratch, n_heads, sizeof(*worth), err);
 	if (!worth || !al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
 		|| !judge(audit, a, al_view(output), worth, err))
 		return false;
-	for (size_t head = 0; head < n_heads; head++)
-		add_row(table, module, head, &worth[head], is_diagonal);
+	add_rows(table, module, worth);
 	return true;
-}
-
-/* The fit has one coefficient for each kept coordinate. */
-static void note_sample(const struct al_calibration *calibration, struct al_table *table)
-{
-	const struct al_module_statistics *first = &calibration->modules[0];
-	const double n = al_statistics_tokens(first);
-	const double kept = (double)al_statistics_outputs(first)
-		* (1 - 1 / (double)al_statistics_heads(first));
-
-	if (n < 10 * kept)
-		al_table_warn(table,
-			"only %.1f calibration tokens for each of %.0f kept dimensions (fewer "
-			"than ten): with W_O refitted, errors on other tokens are larger",
-			n / kept, kept);
 }
 
 static void note_layers(struct al_table *table)
@@ -132,14 +150,24 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (!calibration)
 		return;
 	al_table_note(table,
-		"errors: norm of the change of the layer's output, relative to the "
-		"norm of the output, on the %.0f calibration tokens (in sample): "
-		"without the head, with W_O of all other heads refitted, and with W_O "
-		"of the best replacement refitted; share: part of the sum of the "
-		"heads' squared outputs",
+		"errors: norm of the change of the layer's output, relative to the norm of the "
+		"output, on the %.0f calibration tokens; share: part of the sum of the heads' "
+		"squared outputs; of an average head: the error, W_O refitted where that was "
+		"judged, of the root mean square of the layer's errors without a head",
 		al_statistics_tokens(&calibration->modules[0]));
+	if (calibration->n_folds < 2)
+		al_table_warn(table,
+			"calibrated on one sequence: no others can judge a refitted W_O, so its "
+			"error isn't shown; calibrate on several");
+	else
+		al_table_note(table,
+			"W_O of all other heads, or of the best replacement, is fitted on all "
+			"folds of sequences but one and judged on that, for each of %zu; standard "
+			"error: the jackknife's over folds; of its layer: the head of the least "
+			"error, or those that can't be told from it at 95 %% (Student's t, "
+			"Bonferroni)",
+			calibration->n_folds);
 	note_layers(table);
-	note_sample(calibration, table);
 }
 
 /* ---- the summary ---- */
@@ -171,7 +199,8 @@ const struct al_measurement al_measurement_drop = {
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "output_share", "error_dropped",
-			       "error_compensated", "twin", "error_by_twin"}},
+	.short_form = {.columns = {"module", "head", "error_dropped", "error_compensated",
+			       "error_compensated_error", "relative", "place", "twin",
+			       "error_by_twin"}},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

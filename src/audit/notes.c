@@ -159,20 +159,13 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 /* Errors in the measure of data hold for these data. */
 static void note_calibration(const struct al_calibration *calibration, struct al_table *table)
 {
-	const struct al_module_statistics *first = &calibration->modules[0];
-	const double width = (double)al_statistics_inputs(first);
-	const double n = al_statistics_tokens(first);
-
 	al_table_note(table,
 		"calibration: %s, %.0f tokens in %zu sequences; spectra, ranks and "
 		"errors are weighted by how often these tokens use each direction of "
 		"the inputs (for keys without rotary positions less the mean), and "
 		"apply to text like it",
-		calibration->path, n, calibration->n_sequences);
-	if (n < 10 * width)
-		al_table_warn(table, "only %.1f tokens for each of the %.0f input dimensions%s",
-			n / width, width,
-			n < width ? ": directions that no token uses have no weight" : "");
+		calibration->path, al_statistics_tokens(&calibration->modules[0]),
+		calibration->n_sequences);
 }
 
 /* Older imatrices contain sums of squares only, no sums. */

@@ -47,6 +47,9 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 	const bool has_data = job->options->data.calibration;
 	const char *measure = has_data ? "weighted by the calibration (in sample)"
 				       : "from the weights alone";
+	const char *judged = has_data && job->options->data.calibration->n_folds > 1
+		? "cross-fitted: each fold judges what the others fit"
+		: "in sample";
 
 	if (job->options->method == AL_METHOD_IDENTITY)
 		al_table_note(table, "identity: every tensor is copied unchanged");
@@ -62,16 +65,19 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			has_data ? ", weighted by the calibration (in sample)" : "");
 	else if (job->options->method == AL_METHOD_MERGE)
 		al_table_note(table, "%s",
-			has_data ? "relative error: of the layers' attention outputs on the "
-				   "calibration tokens (in sample), with each removed head "
-				   "replaced by its twin"
+			has_data ? al_format(&table->arena,
+				"relative error: of the layers' attention outputs on the "
+				"calibration tokens (%s), with each removed head replaced by its "
+				"twin",
+				judged)
 				 : "relative error: from weights alone, of W_Q^(i) W_K^(i)T and of "
 				   "W_V^(i) W_O^(i), with each removed head replaced by its twin, "
 				   "combined as the root of the sum of squares");
-	else if (al_job_refits(job->options))
+	else if (al_job_refits_by_data(job->options))
 		al_table_note(table,
 			"relative error: of the layers' attention outputs on the calibration "
-			"tokens (in sample), with W_O of the remaining heads refitted");
+			"tokens (%s), with W_O refitted",
+			judged);
 	else if (job->options->method == AL_METHOD_GQA && job->options->of_keys)
 		al_table_note(table,
 			"relative error: of the groups' values and of their Q K^T%s, %s, combined "
@@ -80,10 +86,9 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			measure);
 	else if (al_method_is_of_values(job->options->method))
 		al_table_note(table,
-			"relative error: of what the closed form minimizes, %s%s; verify --tokens "
+			"relative error: of what the closed form minimizes, %s; verify --tokens "
 			"measures the loss",
-			measure,
-			al_job_refits_by_data(job->options) ? ", before W_O is refitted" : "");
+			measure);
 	else
 		al_table_note(table, "relative error: of the stacked W_Q^(i) W_K^(i)T%s%s; %s",
 			has_data ? " weighted by the calibration (in sample)" : "",

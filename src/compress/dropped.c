@@ -20,27 +20,42 @@ static void take_kept(const struct al_work *w, struct al_view from, struct al_ma
 	}
 }
 
-static bool drop_by_data(struct al_work *w, struct al_pieces *out, struct al_error *err)
+static bool fit_kept(struct al_work *w, const void *context, struct al_view moment,
+	struct al_matrix out, struct al_error *err)
 {
 	const size_t kept = (size_t)al_layout_heads(w->layout, false) * w->width;
-	const struct al_view output = al_view(w->weights[AL_OUTPUT]);
-	struct al_matrix *new = &out->of[AL_PIECE_OUTPUT];
-	AL_OWNED struct al_matrix moment = {0}, gram = {0}, cross = {0};
-	double left = 0;
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, cross, fitted;
+	size_t col = 0;
 
-	if (!al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
-		|| !al_matrix_init(&gram, kept, kept, err)
-		|| !al_matrix_init(&cross, kept, moment.cols, err)
-		|| !al_matrix_init(new, output.rows, kept, err))
+	(void)context;
+	if (!al_take(&scratch, &gram, kept, kept, err)
+		|| !al_take(&scratch, &cross, kept, moment.cols, err)
+		|| !al_take(&scratch, &fitted, out.rows, kept, err))
 		return false;
-	take_kept(w, al_view(moment), gram);
-	take_kept(w, al_view(moment), cross);
-	if (!al_output_refit(al_view(gram), al_view(cross), output, *new, err)
-		|| !al_output_power(al_view(moment), output, &w->whole, err)
-		|| !al_output_power(al_view(gram), al_view(*new), &left, err))
+	take_kept(w, moment, gram);
+	take_kept(w, moment, cross);
+	if (!al_output_refit(al_view(gram), al_view(cross), al_view(w->weights[AL_OUTPUT]), fitted,
+		    err))
 		return false;
-	w->lost = fmax(0, w->whole - left);
+	for (size_t j = 0; j < out.cols; j++)
+		if (!w->layout->is_dropped[j / w->width])
+			memcpy(out.data + j * out.ld, fitted.data + col++ * fitted.ld,
+				out.rows * sizeof(*out.data));
 	return true;
+}
+
+static bool drop_by_data(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	const struct al_matrix output = w->weights[AL_OUTPUT];
+	AL_OWNED struct al_matrix moment = {0}, fitted = {0};
+
+	return al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
+		&& al_matrix_init(&fitted, output.rows, output.cols, err)
+		&& fit_kept(w, NULL, al_view(moment), fitted, err)
+		&& al_effective_gather(w->layout, AL_OUTPUT, al_view(fitted),
+			&out->of[AL_PIECE_OUTPUT], err)
+		&& al_work_judge_outputs(w, fit_kept, NULL, err);
 }
 
 static struct al_heads head_of(const struct al_work *w, size_t head)
@@ -92,14 +107,11 @@ bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 	const size_t n_heads = (size_t)w->a->n_heads;
 	AL_FREED struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
 	AL_FREED double *costs = al_calloc(n_heads, sizeof(*costs));
-	AL_OWNED struct al_matrix moment = {0};
-	const bool ok = al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment,
-				err)
-		&& al_heads_judge(al_view(moment), al_view(w->weights[AL_OUTPUT]), n_heads, worth,
-			err);
+	const bool ok = al_heads_judge(w->statistics->of[AL_STATISTIC_HEADS],
+		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
 
 	for (size_t i = 0; ok && i < n_heads; i++)
-		costs[i] = worth[i].compensated;
+		costs[i] = al_head_cost(&worth[i]);
 	for (; ok && n > 0; n--)
 		al_mark_least(w, costs);
 	return ok;

@@ -49,14 +49,12 @@ static bool fill_moment(const struct al_work *w, struct al_matrix out, size_t n,
 	struct al_error *err)
 {
 	AL_OWNED struct al_matrix sums = {0};
-	if (!al_statistics_sum(w->statistics, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &sums, err))
+	if (!al_statistics_sum(w->statistics, AL_STATISTIC_INPUTS, w->folds, &sums, err))
 		return false;
-	const double tokens = al_statistics_tokens(w->statistics);
-	const double *means = sums.data + n * sums.ld;
-
 	if (sums.rows != n + 1)
 		return al_fail(err, AL_EINPUT,
 			"the calibration's inputs are %zu wide, expected %zu", sums.rows - 1, n);
+	const double *means = sums.data + n * sums.ld, tokens = means[n];
 	for (size_t j = 0; j < out.cols; j++)
 		for (size_t i = 0; i < out.rows; i++)
 			if (w->measure != AL_MEASURE_DIAGONAL || i == j)
@@ -91,7 +89,7 @@ bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_mat
 				"the calibration has %zu head outputs for %zu values: use "
 				"--measure inputs",
 				recorded, weights.cols);
-		return al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, out, err);
+		return al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, w->folds, out, err);
 	}
 	if (w->measure == AL_MEASURE_WEIGHTS)
 		return al_matrix_init(out, weights.cols, weights.cols, err)

@@ -14,7 +14,8 @@ struct merging {
 	struct al_work *w;
 	struct al_matrix moment; /* M of all heads' outputs */
 	struct al_matrix scores; /* by weights: <A_i, A_j> of the forms A_i of scores */
-	double *left; /* [n_heads][n_heads]: the error with another head in a head's place */
+	double *left; /* [n_heads][n_heads]: the square of the error with another head in a head's
+			 place */
 	size_t n;
 };
 
@@ -93,11 +94,12 @@ static bool take_moment(struct merging *m, struct al_error *err)
 
 static bool merging_init(struct merging *m, struct al_work *w, struct al_error *err)
 {
+	AL_OWNED struct al_matrix own = {0};
 	*m = (struct merging){.w = w, .n = (size_t)w->a->n_heads};
 	m->left = al_calloc(m->n * m->n, sizeof(*m->left));
-	if (!take_moment(m, err)
-		|| !al_heads_replace(al_view(m->moment), al_view(w->weights[AL_OUTPUT]), m->n,
-			m->left, err))
+	if (!take_moment(m, err) || (!w->statistics && !al_packed_of(al_view(m->moment), &own, err))
+		|| !al_heads_replace(w->statistics ? w->statistics->of[AL_STATISTIC_HEADS] : own,
+			al_view(w->weights[AL_OUTPUT]), m->n, m->left, err))
 		return false;
 	for (size_t i = 0; i < m->n * m->n; i++)
 		m->left[i] += score_error(m, i / m->n, i % m->n);
@@ -125,18 +127,20 @@ static size_t find_twin(const struct merging *m, size_t head, const bool *is_dro
 
 /* ---- the merged module ---- */
 
+static struct al_view block(struct al_view m, size_t row, size_t col, size_t width)
+{
+	return (struct al_view){m.data + row * width + col * width * m.ld, width, width, m.ld};
+}
+
 /* W_O^(t) + T W_O^(h); W_O is [d_model][heads] here. */
-static bool take_in(const struct merging *m, size_t head, size_t twin, struct al_matrix output,
-	struct al_error *err)
+static bool take_in(const struct merging *m, struct al_view moment, size_t head, size_t twin,
+	struct al_matrix output, struct al_error *err)
 {
 	const size_t width = m->w->width;
 	AL_OWNED struct al_matrix map = {0};
 
-	return al_duplicate(al_view(al_part(m->moment, twin * width, head * width, width, width)),
-		       &map, err)
-		&& al_solve_moment(al_view(al_part(m->moment, twin * width, twin * width, width,
-					   width)),
-			map, err)
+	return al_duplicate(block(moment, twin, head, width), &map, err)
+		&& al_solve_moment(block(moment, twin, twin, width), map, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
 			al_columns(al_view(m->w->weights[AL_OUTPUT]), head * width, width),
 			al_view(map), 1, al_part(output, 0, twin * width, output.rows, width), err);
@@ -160,29 +164,39 @@ static bool add_error(struct al_work *w, const struct merging *m, struct al_matr
 	return ok;
 }
 
+static bool fit_merged(struct al_work *w, const void *context, struct al_view moment,
+	struct al_matrix out, struct al_error *err)
+{
+	const struct merging *m = context;
+	const bool *is_dropped = w->layout->is_dropped;
+	bool ok = al_copy(al_view(w->weights[AL_OUTPUT]), out, err);
+
+	for (size_t head = 0; ok && head < m->n; head++)
+		if (is_dropped[head])
+			ok = take_in(m, moment, head, find_twin(m, head, is_dropped), out, err);
+	for (size_t j = 0; ok && j < out.cols; j++)
+		if (is_dropped[j / w->width])
+			memset(out.data + j * out.ld, 0, out.rows * sizeof(double));
+	return ok;
+}
+
 static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *out,
 	struct al_error *err)
 {
-	const bool *is_dropped = w->layout->is_dropped;
+	const struct al_matrix output = w->weights[AL_OUTPUT];
 	AL_OWNED struct al_matrix merged = {0};
-	double scores = 0;
-	bool ok = al_duplicate(al_view(w->weights[AL_OUTPUT]), &merged, err);
 
-	for (size_t head = 0; ok && head < m->n; head++) {
-		if (!is_dropped[head])
-			continue;
-		const size_t twin = find_twin(m, head, is_dropped);
-		scores += score_error(m, head, twin);
-		ok = take_in(m, head, twin, merged, err);
-	}
-	for (size_t j = 0; ok && j < merged.cols; j++)
-		if (is_dropped[j / w->width])
-			memset(merged.data + j * merged.ld, 0, merged.rows * sizeof(double));
-	ok = ok && add_error(w, m, merged, err)
-		&& al_effective_gather(w->layout, AL_OUTPUT, al_view(merged),
-			&out->of[AL_PIECE_OUTPUT], err);
-	w->lost += scores * w->whole;
-	return ok;
+	if (!al_matrix_init(&merged, output.rows, output.cols, err)
+		|| !fit_merged(w, m, al_view(m->moment), merged, err)
+		|| !(w->statistics ? al_work_judge_outputs(w, fit_merged, m, err)
+				   : add_error(w, m, merged, err)))
+		return false;
+	for (size_t head = 0; head < m->n; head++)
+		if (w->layout->is_dropped[head])
+			w->lost += w->whole
+				* score_error(m, head, find_twin(m, head, w->layout->is_dropped));
+	return al_effective_gather(w->layout, AL_OUTPUT, al_view(merged), &out->of[AL_PIECE_OUTPUT],
+		err);
 }
 
 bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err)

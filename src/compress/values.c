@@ -53,19 +53,19 @@ static bool init_values(const struct al_work *w, struct al_pieces *out, size_t v
 /* ---- ov ---- */
 
 /* W_O anew for outputs o_i A_i, A_i the map of head i's values. */
-static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struct al_matrix *maps,
-	struct al_error *err)
+static bool refit_ov(const struct al_work *w, struct al_view moment, struct al_pieces *out,
+	const struct al_matrix *maps, struct al_error *err)
 {
 	const size_t n = (size_t)w->a->n_heads, rank = (size_t)w->layout->rank;
-	AL_OWNED struct al_matrix moment = {0}, cross = {0}, gram = {0};
-	bool ok = al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
-		&& al_matrix_init(&cross, n * rank, moment.cols, err)
+	AL_OWNED struct al_matrix cross = {0}, gram = {0};
+	bool ok = al_matrix_init(&cross, n * rank, moment.cols, err)
 		&& al_matrix_init(&gram, n * rank, n * rank, err);
 
 	for (size_t i = 0; ok && i < n; i++)
 		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(maps[i / w->group]),
-			al_view(al_part(moment, i * w->width, 0, w->width, moment.cols)), 0,
-			al_part(cross, i * rank, 0, rank, moment.cols), err);
+			(struct al_view){moment.data + i * w->width, w->width, moment.cols,
+				moment.ld},
+			0, al_part(cross, i * rank, 0, rank, moment.cols), err);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
 			al_columns(al_view(cross), i * w->width, w->width),
@@ -88,19 +88,64 @@ static bool map_bias(const struct al_work *w, struct al_pieces *out, size_t firs
 			err);
 }
 
-bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
+/* `maps` [n_kv] are to be finished. */
+static bool make_ov(struct al_work *w, struct al_pieces *out, struct al_matrix *maps,
+	struct al_error *err)
 {
 	const size_t rank = (size_t)w->layout->rank;
-	AL_FREED struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
 	bool ok = al_work_gram(w, al_view(w->weights[AL_VALUE]), &w->gram, err)
 		&& init_values(w, out, w->n_kv, rank, err);
 
 	for (size_t kv = 0; ok && kv < w->n_kv; kv++)
 		ok = join(w, out, kv, 1, rank, kv, &maps[kv], err)
 			&& map_bias(w, out, kv, 1, kv, maps[kv], err);
-	ok = ok && (!al_job_refits_by_data(w->options) || refit_ov(w, out, maps, err));
-	for (size_t kv = 0; kv < w->n_kv; kv++)
-		al_matrix_finish(&maps[kv]);
+	return ok;
+}
+
+static void finish_maps(struct al_matrix *maps, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_matrix_finish(&maps[i]);
+	free(maps);
+}
+
+/* A_i times the W_O that o_i A_i gets. */
+static bool fit_ov(struct al_work *w, const void *context, struct al_view moment,
+	struct al_matrix out, struct al_error *err)
+{
+	const size_t rank = (size_t)w->layout->rank;
+	struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
+	AL_ENDS(al_pieces_finish) struct al_pieces pieces = {0};
+
+	(void)context;
+	al_matrix_finish(&w->gram);
+	bool ok = make_ov(w, &pieces, maps, err) && refit_ov(w, moment, &pieces, maps, err);
+	for (size_t i = 0; ok && i < (size_t)w->a->n_heads; i++)
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
+			al_columns(al_view(pieces.of[AL_PIECE_OUTPUT]), i * rank, rank),
+			al_view(maps[i / w->group]), 0,
+			al_part(out, 0, i * w->width, out.rows, w->width), err);
+	finish_maps(maps, w->n_kv);
+	return ok;
+}
+
+static bool refit_crosswise(struct al_work *w, struct al_pieces *out, const struct al_matrix *maps,
+	struct al_error *err)
+{
+	AL_OWNED struct al_matrix moment = {0};
+
+	return al_statistics_sum(w->statistics, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &moment, err)
+		&& refit_ov(w, al_view(moment), out, maps, err)
+		&& al_work_judge_outputs(w, fit_ov, NULL, err);
+}
+
+bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
+	const bool ok = make_ov(w, out, maps, err)
+		&& (!al_job_refits_by_data(w->options) || refit_crosswise(w, out, maps, err));
+
+	finish_maps(maps, w->n_kv);
 	return ok;
 }
 

@@ -88,6 +88,7 @@ bool al_work_load(struct al_work *w, struct al_job *job, const struct al_attenti
 	*w = (struct al_work){.view = job->view,
 		.options = o,
 		.a = a,
+		.folds = AL_ALL_FOLDS,
 		.width = (size_t)a->d_value,
 		.n_kv = (size_t)a->n_kv_heads,
 		.group = (size_t)(a->n_heads / a->n_kv_heads),

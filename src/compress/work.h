@@ -10,6 +10,7 @@ struct al_work {
 	const struct al_compress_options *options;
 	const struct al_attention *a;
 	const struct al_module_statistics *statistics; /* NULL: none */
+	al_folds folds; /* of which it is fitted on */
 	struct al_matrix weights[AL_N_PROJECTIONS], biases[AL_N_PROJECTIONS]; /* those it needs */
 	size_t width, n_kv, group; /* of a value; key/value heads; query heads to each */
 	enum al_weighting measure;
@@ -49,7 +50,7 @@ void al_work_finish(struct al_work *w);
 struct al_module_layout al_work_layout(const struct al_work *w, int64_t rank);
 
 /* Marks n heads in w->is_dropped, which are false at first: of drop, which needs a calibration,
- * those whose loss W_O of all others makes up for best, each on its own; of merge one after the
+ * those of least cost, each on its own; of merge one after the
  * other those that twins put out best. */
 bool al_work_choose(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;
 
@@ -91,6 +92,18 @@ struct al_view al_work_seen(const struct al_work *w, enum al_projection p);
 
 /* C^-1/2 times a piece of queries or keys with a row for each number of an input. */
 bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- crossed.c ---- */
+
+/* The W_O that a method's fit on w->folds, of whose outputs this is the moment, puts in place of
+ * the module's, [d_model][n_heads*d_value]: `out` is zeroed. */
+typedef bool al_work_fit(struct al_work *w, const void *context, struct al_view moment,
+	struct al_matrix out, struct al_error *err);
+
+/* w->lost and w->whole of the module's output, cross-fitted: on each fold of what is fitted on the
+ * others, corrected for the fold that they lack; of one fold in sample. */
+bool al_work_judge_outputs(struct al_work *w, al_work_fit *fit, const void *context,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- directions.c ---- */

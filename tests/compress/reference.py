@@ -194,6 +194,32 @@ class Conversion:
     def inputs(self, i, attentions=None):
         return [self.model.inputs(attentions or self.original, ids, i) for ids in self.ids]
 
+    def outputs(self, i, ids, a=None):
+        return np.vstack([np.hstack((a or self.original[i]).heads(self.model.inputs(self.original, s, i))) for s in ids])
+
+    def judged(self, i, make):
+        """squares that the module's output is off by on each of four folds of sequences, of what make(sequences) fits
+        to the others and gives on any; and on all, corrected for the fold that fits lack (Burman 1989); relative"""
+        W, K = np.vstack(self.original[i].o), min(4, len(self.ids))
+        squares = lambda give, ids: ((give(ids) - self.outputs(i, ids) @ W) ** 2).sum()
+        whole, folds, more = squares(lambda ids: 0, self.ids), [], squares(make(self.ids), self.ids)
+        for k in range(K):
+            others = [s for j, s in enumerate(self.ids) if j % K != k]
+            give = make(others)
+            folds.append(squares(give, self.ids[k::K]))
+            more -= (folds[-1] + squares(give, others)) / K
+        return sum(folds) / whole, math.sqrt((sum(folds) + more) / whole)
+
+    def refitted(self, i, convert):
+        """for `judged`: W_O fitted to the heads of a copy that convert(copy) changes by self.ids"""
+        def make(ids):
+            a, all_, self.ids = self.original[i].copy(), self.ids, ids
+            convert(a)
+            self.ids = all_
+            new = fit(self.outputs(i, ids, a), self.outputs(i, ids), np.vstack(self.original[i].o))[0]
+            return lambda others: self.outputs(i, others, a) @ new
+        return make
+
     def measure(self, i, default):
         return self.measure_of(i, self.o.get("measure", default))
 
@@ -224,9 +250,10 @@ class Conversion:
             xs = self.inputs(i)
             o = np.vstack([np.hstack(self.original[i].heads(x)) for x in xs])
             p = np.vstack([np.hstack(a.heads(x)) for x in xs])
-            new, e = fit(p, o, np.vstack(self.original[i].o))
+            new, _ = fit(p, o, np.vstack(self.original[i].o))
             a.o = np.split(new, np.cumsum([w.shape[0] for w in a.o])[:-1])
-            error = e if name == "drop" else error
+            convert = self.dropping if name == "drop" else lambda copy: self.ov(i, copy)
+            error = self.judged(i, self.refitted(i, convert))[1]
         return a, error
 
     def group(self, a, kv):
@@ -400,17 +427,17 @@ class Conversion:
         return gone
 
     def drop(self, i, a):
-        def cost(heads):
-            o = np.vstack([np.hstack(a.heads(x)) for x in self.inputs(i)])
-            d = a.v[0].shape[1]
-            rest = np.delete(o, range(heads[-1] * d, (heads[-1] + 1) * d), 1)
-            return fit(rest, o, np.vstack(a.o))[1]
-        gone = self.gone(i, a.n, cost)
+        def without(heads):
+            def convert(copy):
+                for h in heads:
+                    copy.v[h], copy.bv[h] = copy.v[h] * 0, copy.bv[h] * 0
+            return convert
+        gone = self.gone(i, a.n, lambda heads: self.judged(i, self.refitted(i, without(heads[-1:])))[1])
         if not gone:
             return None
         A = [a.q[h] @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
-        for h in gone:
-            a.v[h], a.bv[h] = a.v[h] * 0, a.bv[h] * 0
+        self.dropping = without(gone)
+        self.dropping(a)
         return math.sqrt(sum((A[h] ** 2).sum() for h in gone) / sum((m ** 2).sum() for m in A))
 
     def merge(self, i, a):
@@ -419,7 +446,7 @@ class Conversion:
         A = [np.vstack([a.q[h], a.bq[h]]) @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
         o, scores = V, lambda h, t: ((A[h] - A[t]) ** 2).sum() / sum((m ** 2).sum() for m in A)
         if "calibration" in self.o:
-            o, scores = [np.vstack(each) for each in zip(*(a.heads(x) for x in self.inputs(i)))], lambda h, t: 0
+            return self.merge_by_data(i, a)
         whole = (sum(p @ w for p, w in zip(o, a.o)) ** 2).sum()
         maps = {(h, t): np.linalg.lstsq(o[t], o[h], rcond=1e-6)[0] for h in range(a.n) for t in range(a.n)}
         left = lambda h, t: (((o[h] - o[t] @ maps[h, t]) @ a.o[h]) ** 2).sum() / whole + scores(h, t)
@@ -433,6 +460,27 @@ class Conversion:
             a.o[h] = a.o[h] * 0
         error = (sum(p @ (new - w) for p, w, new in zip(o, old, a.o)) ** 2).sum() / whole
         return math.sqrt(error + lost)
+
+    def merge_by_data(self, i, a):
+        def make(pairs):
+            def fitted(ids):
+                o, new = np.split(self.outputs(i, ids), a.n, 1), list(self.original[i].o)
+                for h, t in pairs.items():
+                    new[t] = new[t] + np.linalg.lstsq(o[t], o[h], rcond=1e-6)[0] @ self.original[i].o[h]
+                for h in pairs:
+                    new[h] = new[h] * 0
+                self.merged = new
+                return lambda others: self.outputs(i, others) @ np.vstack(new)
+            return fitted
+        left = {(h, t): self.judged(i, make({h: t}))[0] for h in range(a.n) for t in range(a.n) if h != t}
+        twins = lambda heads: {h: min((t for t in range(a.n) if t not in heads), key=lambda t: left[h, t]) for h in heads}
+        gone = self.gone(i, a.n, lambda heads: sum(left[pair] for pair in twins(heads).items()))
+        if not gone:
+            return None
+        error = self.judged(i, make(twins(gone)))[1]
+        make(twins(gone))(self.ids)
+        a.o = self.merged
+        return error
 
     def qk(self, i, a):
         rank, lost, whole = int(self.o["rank"]), 0, 0

@@ -259,6 +259,7 @@ static void judges_heads_as_their_moment_does(void **state)
 	double squares[] = {4, 9, 1, 16}, means[] = {1, -2, .5, 0};
 	double moment[16], w[] = {1, 2, 0, 3, -1, 1, 2, .5};
 	const struct al_matrix m = {moment, 4, 4, 4}, output = {w, 2, 4, 2};
+	AL_OWNED struct al_matrix fold = {0};
 	struct al_head_worth by_diagonal[2], by_moment[2];
 	struct al_error err;
 
@@ -266,7 +267,9 @@ static void judges_heads_as_their_moment_does(void **state)
 	for (size_t i = 0; i < 4; i++)
 		for (size_t j = 0; j < 4; j++)
 			moment[i + 4 * j] = i == j ? squares[i] : means[i] * means[j];
-	must(al_heads_judge(al_view(m), al_view(output), 2, by_moment, &err), &err);
+	must(al_packed_of(al_view(m), &fold, &err)
+			&& al_heads_judge(fold, al_view(output), 2, by_moment, &err),
+		&err);
 	al_heads_judge_diagonal(squares, means, al_view(output), 2, by_diagonal);
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(fabs(by_diagonal[i].share - by_moment[i].share) < 1e-12);

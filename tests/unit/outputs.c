@@ -5,7 +5,8 @@
 
 #include "model/calibration/outputs.h"
 
-enum { HEADS = 3, WIDTH = 2, ALL = HEADS * WIDTH, D = 5, TOKENS = 40 };
+enum { HEADS = 3, WIDTH = 2, ALL = HEADS * WIDTH, KEPT = ALL - WIDTH, D = 5, TOKENS = 40 };
+enum { FOLDS = 4, FOLD = TOKENS / FOLDS };
 
 static double tokens[TOKENS * ALL], stored[ALL * ALL], projection[D * ALL];
 static const struct al_matrix o = {tokens, TOKENS, ALL, TOKENS}, moment = {stored, ALL, ALL, ALL},
@@ -19,7 +20,7 @@ static void assert_close(double a, double b, double most)
 
 static double number(int i)
 {
-	return sin(1 + i * 12.9898) * 2 + cos(i * 7.233);
+	return sin(1 + .7 * i * i) * 2 + cos(i * 7.233);
 }
 
 static void fill(void)
@@ -33,6 +34,16 @@ static void fill(void)
 static void find_moment(void)
 {
 	assert_true(al_gram(AL_TRANSPOSED, al_view(o), moment, NULL));
+}
+
+/* In sample. */
+static bool judge(struct al_view w, size_t n_heads, struct al_head_worth *worth,
+	struct al_error *err)
+{
+	AL_OWNED struct al_matrix fold = {0};
+
+	return al_packed_of(al_view(moment), &fold, err)
+		&& al_heads_judge(fold, w, n_heads, worth, err);
 }
 
 /* Head 1 is a linear map of head 0. */
@@ -72,7 +83,6 @@ static size_t without(size_t head, size_t i)
 /* The square; W_O of the others as al_output_refit gives it, as it is where `keeps`. */
 static double refitted_error(size_t head, bool keeps)
 {
-	enum { KEPT = ALL - WIDTH };
 	double g[KEPT * KEPT], c[KEPT * ALL], w[D * KEPT];
 
 	for (size_t i = 0; i < KEPT; i++) {
@@ -98,12 +108,13 @@ static void errors_are_those_on_the_tokens(void **state)
 	(void)state;
 	fill();
 	find_moment();
-	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	assert_true(judge(al_view(output), HEADS, worth, NULL));
 	for (size_t head = 0; head < HEADS; head++) {
 		sum += worth[head].share;
 		assert_close(pow(worth[head].dropped, 2), refitted_error(head, true), 1e-12);
-		assert_close(pow(worth[head].compensated, 2), refitted_error(head, false), 1e-12);
-		assert_true(worth[head].compensated <= worth[head].by_twin);
+		assert_close(pow(worth[head].compensated.mean, 2), refitted_error(head, false),
+			1e-12);
+		assert_true(worth[head].compensated.mean <= worth[head].by_twin);
 		assert_true(worth[head].by_twin <= worth[head].dropped);
 		assert_int_not_equal(worth[head].twin, head);
 	}
@@ -119,15 +130,84 @@ static void equal_heads_cost_nothing(void **state)
 	fill();
 	copy_head();
 	find_moment();
-	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	assert_true(judge(al_view(output), HEADS, worth, NULL));
 	for (size_t head = 0; head < 2; head++) {
-		assert_close(pow(worth[head].compensated, 2), 0, 1e-9);
+		assert_close(pow(worth[head].compensated.mean, 2), 0, 1e-9);
 		assert_close(pow(worth[head].by_twin, 2), 0, 1e-9);
 		assert_int_equal(worth[head].twin, 1 - head);
 		assert_close(refitted_error(head, false), 0, 1e-9);
 	}
-	assert_true(worth[2].compensated > 1e-3);
-	assert_close(pow(worth[2].compensated, 2), refitted_error(2, false), 1e-9);
+	assert_true(worth[2].compensated.mean > 1e-3);
+	assert_close(pow(worth[2].compensated.mean, 2), refitted_error(2, false), 1e-9);
+}
+
+/* The moment of tokens [first, end), or of all others. */
+static void find_part(size_t first, size_t end, bool others, double *out)
+{
+	for (size_t i = 0; i < ALL * ALL; i++)
+		out[i] = 0;
+	for (size_t t = 0; t < TOKENS; t++)
+		for (size_t i = 0; (t >= first && t < end) != others && i < ALL; i++)
+			for (size_t j = 0; j < ALL; j++)
+				out[i + j * ALL] += tokens[t + i * TOKENS] * tokens[t + j * TOKENS];
+}
+
+/* |o W - p W'|^2 on tokens of moment `judge`, W' fitted to those of moment `fit`. */
+static double lost(size_t head, const double *fit, const double *judge)
+{
+	double g[KEPT * KEPT], c[KEPT * ALL], w[D * KEPT], change[D * ALL], power;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		for (size_t j = 0; j < KEPT; j++)
+			g[i + j * KEPT] = fit[without(head, i) + without(head, j) * ALL];
+		for (size_t j = 0; j < ALL; j++)
+			c[i + j * KEPT] = fit[without(head, i) + j * ALL];
+	}
+	assert_true(al_output_refit((struct al_view){g, KEPT, KEPT, KEPT},
+		(struct al_view){c, KEPT, ALL, KEPT}, al_view(output),
+		(struct al_matrix){w, D, KEPT, D}, NULL));
+	for (size_t i = 0; i < D * ALL; i++)
+		change[i] = projection[i];
+	for (size_t i = 0; i < KEPT; i++)
+		for (size_t d = 0; d < D; d++)
+			change[d + without(head, i) * D] -= w[d + i * D];
+	assert_true(al_output_power((struct al_view){judge, ALL, ALL, ALL},
+		(struct al_view){change, D, ALL, D}, &power, NULL));
+	return power;
+}
+
+/* By each fold of what the others give, and by all of how much more all give. */
+static void folds_judge_fits_of_others(void **state)
+{
+	double parts[FOLDS][ALL * ALL], packed[FOLDS * ALL * (ALL + 1) / 2], others[ALL * ALL],
+		whole, *to = packed;
+	struct al_head_worth worth[HEADS];
+
+	(void)state;
+	fill();
+	find_moment();
+	for (size_t f = 0; f < FOLDS; f++) {
+		find_part(f * FOLD, f * FOLD + FOLD, false, parts[f]);
+		for (size_t j = 0; j < ALL; j++)
+			for (size_t i = 0; i <= j; i++)
+				*to++ = parts[f][i + j * ALL];
+	}
+	assert_true(al_output_power(al_view(moment), al_view(output), &whole, NULL));
+	assert_true(al_heads_judge((struct al_matrix){packed, ALL * (ALL + 1) / 2, FOLDS,
+					   ALL * (ALL + 1) / 2},
+		al_view(output), HEADS, worth, NULL));
+	for (size_t head = 0; head < HEADS; head++) {
+		double sum = lost(head, stored, stored);
+		for (size_t f = 0; f < FOLDS; f++) {
+			find_part(f * FOLD, f * FOLD + FOLD, true, others);
+			const double judged = lost(head, others, parts[f]);
+			sum += judged - (judged + lost(head, others, others)) / FOLDS;
+		}
+		assert_close(pow(worth[head].compensated.mean, 2), sum / whole, 1e-9);
+		assert_true(worth[head].compensated.error > 0);
+		assert_true(sum / whole > refitted_error(head, false));
+		assert_close(pow(worth[head].dropped, 2), refitted_error(head, true), 1e-12);
+	}
 }
 
 static void one_head_has_no_twin(void **state)
@@ -137,12 +217,11 @@ static void one_head_has_no_twin(void **state)
 	(void)state;
 	fill();
 	find_moment();
-	assert_true(al_heads_judge(al_view(moment), al_view(output), 1, &worth, NULL));
+	assert_true(judge(al_view(output), 1, &worth, NULL));
 	assert_int_equal(worth.twin, 0);
 	assert_close(worth.share, 1, 1e-12);
 	assert_close(worth.dropped, 1, 1e-12);
-	assert_false(al_heads_judge(al_view(moment), al_columns(al_view(output), 0, 4), 2, &worth,
-		NULL));
+	assert_false(judge(al_columns(al_view(output), 0, 4), 2, &worth, NULL));
 }
 
 static void silence_is_worth_nothing(void **state)
@@ -153,15 +232,16 @@ static void silence_is_worth_nothing(void **state)
 	for (size_t i = 0; i < ALL * ALL; i++)
 		stored[i] = 0;
 	fill();
-	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
+	assert_true(judge(al_view(output), HEADS, worth, NULL));
 	for (size_t head = 0; head < HEADS; head++)
-		assert_true(worth[head].dropped == 0 && worth[head].compensated == 0);
+		assert_true(worth[head].dropped == 0 && worth[head].compensated.mean == 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_are_those_on_the_tokens),
+		cmocka_unit_test(folds_judge_fits_of_others),
 		cmocka_unit_test(equal_heads_cost_nothing),
 		cmocka_unit_test(one_head_has_no_twin),
 		cmocka_unit_test(silence_is_worth_nothing),

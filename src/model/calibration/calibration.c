@@ -28,37 +28,11 @@ bool al_statistic_is_square(enum al_statistic_kind kind)
 		|| kind == AL_STATISTIC_DISTANCES;
 }
 
-size_t al_triangle_order(size_t length)
-{
-	const size_t n = (size_t)(sqrt(2 * (double)length + .25));
-
-	return n * (n + 1) / 2 == length ? n : 0;
-}
-
-/* `from` is a fold: both triangles, or a column. */
-static void add_fold(const double *from, bool is_square, struct al_matrix to)
-{
-	for (size_t j = 0; j < to.cols; j++)
-		for (size_t i = 0; i < (is_square ? j + 1 : to.rows); i++) {
-			to.data[i + j * to.ld] += *from++;
-			if (is_square)
-				to.data[j + i * to.ld] = to.data[i + j * to.ld];
-		}
-}
-
 bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
 	al_folds folds, struct al_matrix *out, struct al_error *err)
 {
-	const struct al_matrix of = statistics->of[kind];
-	const bool is_square = al_statistic_is_square(kind);
-	const size_t n = is_square ? al_triangle_order(of.rows) : of.rows;
-
-	if (!al_matrix_init(out, n, is_square ? n : 1, err))
-		return false;
-	for (size_t fold = 0; fold < of.cols; fold++)
-		if (folds & al_fold(fold))
-			add_fold(of.data + fold * of.ld, is_square, *out);
-	return true;
+	return (al_statistic_is_square(kind) ? al_packed_sum : al_columns_sum)(statistics->of[kind],
+		folds, out, err);
 }
 
 bool al_statistics_check(const struct al_module_statistics *statistics, struct al_error *err)

@@ -20,6 +20,7 @@
  * headers and tensors). */
 #pragma once
 
+#include "model/calibration/folds.h"
 #include "model/forward/pass.h"
 
 /* Tokens for each input that make fits stable. */
@@ -27,17 +28,6 @@ enum { AL_STABLE = 10 };
 
 /* Roundoff of the products in the sums, which are float32. */
 #define AL_CALIBRATION_UNIT 0x1p-24
-
-/* Folds where there are as many sequences; of few tokens, and at most. */
-enum { AL_FOLDS = 4, AL_MORE_FOLDS = 16, AL_MOST_FOLDS = 64 };
-
-/* A set of folds: bit f is fold f. */
-typedef uint64_t al_folds;
-#define AL_ALL_FOLDS UINT64_MAX
-static inline al_folds al_fold(size_t fold)
-{
-	return UINT64_C(1) << fold;
-}
 
 enum al_statistic_kind {
 	AL_STATISTIC_INPUTS,
@@ -50,8 +40,7 @@ enum al_statistic_kind {
 };
 extern const char *const al_statistic_names[AL_N_STATISTICS];
 
-/* One module's sums, a column for each fold; of symmetric matrices the upper triangle, column by
- * column. */
+/* One module's sums by fold. */
 struct al_module_statistics {
 	const char *name;
 	struct al_matrix of[AL_N_STATISTICS];
@@ -72,9 +61,8 @@ struct al_calibration {
 void al_calibration_finish(void *calibration);
 
 /* Runs the model on all sequences; number i is of fold i modulo their number. `n_folds`, at most
- * AL_MOST_FOLDS: 0 for AL_FOLDS, or for AL_MORE_FOLDS of fewer than AL_STABLE tokens for each
- * input, as leaving out a fourth of these would change a fit too much. There are no more folds
- * than sequences. On failure nothing is left to finish. */
+ * AL_MOST_FOLDS: 0 for AL_FOLDS. There are no more folds than sequences. On failure nothing is left
+ * to finish. */
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
 	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
@@ -108,9 +96,6 @@ int64_t al_calibration_queries(const struct al_calibration *calibration);
 /* Is it a symmetric matrix? */
 bool al_statistic_is_square(enum al_statistic_kind kind);
 
-/* n of a triangle's n(n + 1)/2 numbers; 0: there is none. */
-size_t al_triangle_order(size_t length);
-
 /* The sum over these folds: a matrix [n][n] or a column. The caller finishes it, on failure too. */
 bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
 	al_folds folds, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
@@ -124,7 +109,7 @@ double al_statistics_tokens(const struct al_module_statistics *statistics);
 /* How many numbers its projections read. */
 static inline size_t al_statistics_inputs(const struct al_module_statistics *statistics)
 {
-	return al_triangle_order(statistics->of[AL_STATISTIC_INPUTS].rows) - 1;
+	return al_packed_order(statistics->of[AL_STATISTIC_INPUTS].rows) - 1;
 }
 /* ... and its heads put out. */
 static inline size_t al_statistics_outputs(const struct al_module_statistics *statistics)

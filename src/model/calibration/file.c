@@ -173,7 +173,7 @@ static bool read_folds(const struct al_calibration *calibration, const struct al
 		return al_fail(err, AL_EINPUT,
 			"expected a matrix of numbers with a row for each of %" PRId64 " fold%s",
 			n_folds, n_folds == 1 ? "" : "s");
-	if (al_statistic_is_square(kind) && al_triangle_order((size_t)tensor->shape[1]) == 0)
+	if (al_statistic_is_square(kind) && al_packed_order((size_t)tensor->shape[1]) == 0)
 		return al_fail(err, AL_EINPUT,
 			"%" PRId64 " numbers a row are no triangle of a square matrix",
 			tensor->shape[1]);
@@ -200,10 +200,10 @@ static bool check_module(const struct al_module_statistics *module, struct al_er
 {
 	const struct al_matrix *of = module->of;
 	const size_t n_heads = of[AL_STATISTIC_NORMS].rows,
-		     width = al_triangle_order(of[AL_STATISTIC_HEADS].rows);
+		     width = al_packed_order(of[AL_STATISTIC_HEADS].rows);
 
 	if (al_statistics_inputs(module) < 1 || of[AL_STATISTIC_ENTROPIES].rows != n_heads
-		|| al_triangle_order(of[AL_STATISTIC_DISTANCES].rows) != n_heads
+		|| al_packed_order(of[AL_STATISTIC_DISTANCES].rows) != n_heads
 		|| width % n_heads != 0 || of[AL_STATISTIC_SUMS].rows != width)
 		return al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
 			module->name);

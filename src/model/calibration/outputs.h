@@ -5,29 +5,41 @@
  * W_O is taken as views give it, transposed: [d_model][n_heads*d_value]. */
 #pragma once
 
-#include "linalg/linalg.h"
+#include "base/estimate.h"
+#include "model/calibration/folds.h"
 
-/* The importance of one head's output. */
+/* The importance of one head's output. Errors of fits are cross-fitted: fitted on all folds but
+ * one and measured on that, for each; squares are added up, and those of W_O corrected for the fold
+ * that its fits lack. Of one fold alone, and of moments that weights give, they are in sample. */
 struct al_head_worth {
 	double share; /* E|o_i W_O^(i)|^2, of the sum over all heads: of squares */
 	double dropped; /* the error without the head */
-	double compensated; /* ... with W_O of all others fitted anew: the Schur complement of M */
+	struct al_estimate compensated; /* ... with W_O of all others fitted anew */
 	size_t twin; /* the head that alone replaces it best; itself where there is no other */
 	double by_twin; /* the error then */
+	bool is_least; /* the one that others make up for best */
+	bool is_tied; /* ... or one that can't be told from it, it included */
 };
 
-/* `worth` [n_heads]. A module that puts out nothing is worth 0. */
-bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
+/* By what heads are put in order: that with W_O fitted anew, where other tokens judge the fit. */
+static inline double al_head_cost(const struct al_head_worth *worth)
+{
+	return isnan(worth->compensated.error) ? worth->dropped : worth->compensated.mean;
+}
+
+/* `moments`: M by fold, triangles; `worth` [n_heads]. A module that puts out nothing is worth 0. */
+bool al_heads_judge(struct al_matrix moments, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
 
 /* Share and `dropped` where of M the diagonal alone is known, `squares` [n_heads*d_value], and
- * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. The rest stays 0. */
+ * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. There are no fits. */
 void al_heads_judge_diagonal(const double *squares, const double *means, struct al_view output,
 	size_t n_heads, struct al_head_worth *worth);
 
-/* The square of the error where another head's output alone, mapped as well as can be, replaces a
- * head's: left [n_heads][n_heads], a row for each head, with that without any in its own column. */
-bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
+/* The square of the cross-fitted error where another head's output alone, mapped as well as can
+ * be, replaces a head's: left [n_heads][n_heads], a row for each head, with that without any in its
+ * own column. */
+bool al_heads_replace(struct al_matrix moments, struct al_view output, size_t n_heads, double *left,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The output projection of other outputs p, as many numbers as they have, that comes nearest to o
@@ -43,3 +55,7 @@ bool al_output_power(struct al_view moment, struct al_view output, double *out,
 /* b = G^+ b for a symmetric G that isn't negative; what eigenvalues below 2^-22 of the largest
  * belong to is dropped: moments are sums of float32 products. */
 bool al_solve_moment(struct al_view g, struct al_matrix b, struct al_error *err) AL_MUST_CHECK;
+
+/* L with G^+ = L L^T, likewise: eigenvectors over the roots of their values. */
+bool al_inverse_root(struct al_scratch *scratch, struct al_view g, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;

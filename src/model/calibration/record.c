@@ -218,16 +218,6 @@ static bool init_modules(struct al_calibration *calibration, const struct al_mod
 	return true;
 }
 
-static size_t choose_folds(const struct al_model_view *view, const struct al_batch *all,
-	size_t wanted)
-{
-	const double needed = AL_STABLE * (double)view->modules[0].factors[AL_QUERY].rows;
-
-	if (wanted == 0)
-		wanted = (double)al_batch_tokens(all) < needed ? AL_MORE_FOLDS : AL_FOLDS;
-	return al_least(wanted, all->n_sequences);
-}
-
 static void take_sequences(struct al_calibration *calibration, const struct al_batch *all)
 {
 	calibration->n_sequences = all->n_sequences;
@@ -245,7 +235,7 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 	struct recording r = {calibration, view->modules, all->first_sequence};
 
 	*calibration = (struct al_calibration){.path = view->checkpoint->path,
-		.n_folds = choose_folds(view, all, n_folds)};
+		.n_folds = al_least(n_folds ? n_folds : AL_FOLDS, all->n_sequences)};
 	al_arena_init(&calibration->arena);
 	calibration->n_queries = al_calloc(calibration->n_folds, sizeof(*calibration->n_queries));
 	take_sequences(calibration, all);

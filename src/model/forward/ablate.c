@@ -336,8 +336,7 @@ static bool check_modules(const struct al_network *network, struct al_error *err
 {
 	return (int64_t)network->view->n_modules == network->n_layers
 		|| al_fail(err, AL_EINPUT,
-			"%zu attention modules serve %lld layers: heads that layers share can't "
-			"be left out of one",
+			"%zu attention modules in %lld layers, expected one per layer",
 			network->view->n_modules, (long long)network->n_layers);
 }
 

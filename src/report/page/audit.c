@@ -13,13 +13,13 @@ static void add_map(struct al_text *out, const struct al_audit_page *page,
 				    "its values: the smaller of both cosines. Choose a "
 				    "square, or move with the arrow keys."
 			: heads->are_refitted
-			? "Each square is a head. The darker, the less its "
-			  "layer's output changes without it, once W_O of the "
-			  "other heads is refitted. Choose a square, or move "
-			  "with the arrow keys."
-			: "Each square is a head. The darker, the less its "
-			  "layer's output changes without it. Choose a square, or "
-			  "move with the arrow keys.");
+			? "Each square is a head. The darker, the less its layer's output "
+			  "changes without it, once W_O of the other heads is refitted, "
+			  "compared with an average head of the layer. Choose a square, or "
+			  "move with the arrow keys."
+			: "Each square is a head. The darker, the less its layer's output "
+			  "changes without it, compared with an average head of the layer. "
+			  "Choose a square, or move with the arrow keys.");
 	al_text_add(out, "<div class=two><div>");
 	al_page_head_map(out, heads, page->left_out, page->n_left_out);
 	al_text_add(out, "</div><aside id=head aria-live=polite hidden></aside></div>\n");

@@ -34,7 +34,7 @@ static const char *const names[] = {"module", "head", NULL};
 static const char *const numbers[] = {"qk_rank", "qk_n90", "ov_n90", "qk_norm", "ov_norm", NULL};
 
 static const char *const costs_of_drop[] = {"output_share", "error_dropped", "error_compensated",
-	NULL};
+	"error_compensated_error", "relative", "place", NULL};
 
 static void set_cosine(struct al_cell *cell, double cosine)
 {
@@ -84,7 +84,7 @@ static const char *mark_text(struct al_table *out, const struct al_page_heads *h
 {
 	if (strcmp(mark, "x") != 0)
 		return al_format(&out->arena, "%s: copies", mark);
-	return heads->has_costs ? "x: changes little" : "x: writes almost nothing";
+	return heads->has_costs ? "x: costs little" : "x: writes almost nothing";
 }
 
 static bool has_groups(const struct al_page_heads *heads)

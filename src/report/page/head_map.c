@@ -168,14 +168,15 @@ static void add_key(struct al_text *out, const struct layout *l)
 	const bool has_costs = l->heads->has_costs;
 
 	add_ramp(out, has_costs ? "costs more" : "nearest head unlike",
-		has_costs ? "less (error below " : "alike (from ");
+		has_costs ? "less (below " : "alike (from ");
 	for (int i = 1; i < AL_PAGE_SHADES; i++)
 		al_text_addf(out, "%s%g", i > 1 ? ", " : "",
 			has_costs ? al_page_cost_shade_most(i) : al_page_shade_least(i));
-	al_text_add(out, ")</span>");
+	al_text_add(out, has_costs ? ")" : ")</span>");
 	if (has_costs)
 		al_text_addf(out,
-			"<span><b>x</b> changes its layer's output by less than %g</span>",
+			" of an average head of the layer</span>"
+			"<span><b>x</b> costs less than %g of it</span>",
 			AL_PAGE_REMOVABLE);
 	else
 		al_text_add(out,

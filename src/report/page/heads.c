@@ -158,23 +158,20 @@ size_t al_page_find_head(const struct al_table *table, const char *module, size_
 	return row;
 }
 
-/* Refitted, where that is known of any. */
 static void read_costs(struct al_page_heads *out, const struct al_table *drop)
 {
 	double cost;
-	const char *key = "error_compensated";
 
 	out->has_costs = drop->n_rows > 0;
-	out->are_refitted = al_table_extreme(drop, key, 1, &cost) < drop->n_rows;
-	key = out->are_refitted ? key : "error_dropped";
+	out->are_refitted = al_table_extreme(drop, "error_compensated", 1, &cost) < drop->n_rows;
 	for (size_t i = 0; i < out->n_modules; i++)
 		for (size_t head = 0; head < out->modules[i].n; head++) {
 			struct al_page_module *m = &out->modules[i];
 			const size_t row = al_page_find_head(drop, m->name, head);
-			if (row == drop->n_rows || !al_table_number(drop, row, key, &cost))
+			if (row == drop->n_rows || !al_table_number(drop, row, "relative", &cost))
 				continue;
-			m->costs[head] = cost;
-			m->marks[head] = cost < AL_PAGE_REMOVABLE ? "x" : NULL;
+			m->costs[head] = cost / 100;
+			m->marks[head] = cost / 100 < AL_PAGE_REMOVABLE ? "x" : NULL;
 		}
 }
 
@@ -241,13 +238,13 @@ double al_page_shade_least(int shade)
 	return shades[shade];
 }
 
-static const double cost_shades[AL_PAGE_SHADES] = {INFINITY, .7, .5, .4, .3, .2, AL_PAGE_REMOVABLE};
+static const double cost_shades[AL_PAGE_SHADES] = {INFINITY, 1, .8, .6, .4, .2, AL_PAGE_REMOVABLE};
 
-int al_page_cost_shade(double error)
+int al_page_cost_shade(double cost)
 {
 	int shade = AL_PAGE_SHADES - 1;
 
-	while (shade > 0 && !(error < cost_shades[shade]))
+	while (shade > 0 && !(cost < cost_shades[shade]))
 		shade--;
 	return shade;
 }

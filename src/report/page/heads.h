@@ -17,7 +17,7 @@ struct al_page_module {
 	int64_t *groups; /* the key/value head that each reads, [n] */
 	bool has_groups; /* several read one */
 	const char **marks; /* a letter that copies share, "x": removable, NULL: neither; [n] */
-	double *costs; /* the error of the layer's output without each; NAN: unknown; [n] */
+	double *costs; /* of an average head's, without each; NAN: unknown; [n] */
 };
 
 struct al_page_heads {
@@ -44,8 +44,8 @@ int64_t al_page_nearest(const struct al_page_module *module, size_t head, size_t
 int al_page_shade(double cosine);
 double al_page_shade_least(int shade);
 
-/* The same of an error: the smaller, the darker; and the largest of a shade, but for the first. */
-int al_page_cost_shade(double error);
+/* The same of a cost: the smaller, the darker; and the largest of a shade, but for the first. */
+int al_page_cost_shade(double cost);
 double al_page_cost_shade_most(int shade);
 
 /* The row of a head in a table with the columns module and head; n_rows: it has none. */
