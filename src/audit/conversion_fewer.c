@@ -160,16 +160,24 @@ bool al_convert_redundant(struct al_converter *x, struct al_error *err)
 	return true;
 }
 
+/* Where it was recorded what heads put out, the table `drop` has them in the order of that. */
+static bool judges_outputs(const struct al_audit *audit)
+{
+	return al_covariance_calibration(audit->options.covariance)
+		|| al_covariance_imatrix(audit->options.covariance);
+}
+
 bool al_convert_widths(struct al_converter *x, struct al_error *err)
 {
-	size_t n = x->module->heads.n_heads, width = x->losses->keys.width;
+	const size_t n = x->module->heads.n_heads, width = x->losses->keys.width;
+	const bool drops = x->losses->has_values && !judges_outputs(x->audit);
 
 	if (!al_losses_has_own_keys(x->losses))
 		return true;
 	for (size_t quarters = 3; quarters > 0 && al_losses_is_free(x->losses); quarters--)
 		if (width * quarters / 4 > 0 && !convert_narrow(x, width * quarters / 4, err))
 			return false;
-	for (size_t quarters = 0, last = 0; x->losses->has_values && quarters < 4; quarters++) {
+	for (size_t quarters = 0, last = 0; drops && quarters < 4; quarters++) {
 		size_t k = quarters ? n * quarters / 4 : 1;
 		if (k <= last || k >= n)
 			continue;

@@ -199,8 +199,7 @@ const struct al_measurement al_measurement_drop = {
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "error_dropped", "error_compensated",
-			       "error_compensated_error", "relative", "place", "twin",
-			       "error_by_twin"}},
+	.short_form = {.columns = {"module", "head", "error_compensated", "error_compensated_error",
+			       "place", "relative", "error_dropped", "twin", "error_by_twin"}},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

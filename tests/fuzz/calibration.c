@@ -20,8 +20,13 @@ static void visit(const struct al_calibration *calibration)
 		struct al_error err;
 		FUZZ_CHECK(al_statistics_tokens(module) >= 1 && al_statistics_heads(module) >= 1);
 		FUZZ_CHECK(al_calibration_find(calibration, module->name, &found, &err));
-		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
-			FUZZ_CHECK(al_matrix_count_not_finite(al_view(module->of[kind])) == 0);
+		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+			AL_OWNED struct al_matrix sum = {0};
+			FUZZ_CHECK(module->of[kind].cols == calibration->n_folds);
+			FUZZ_CHECK(al_statistics_sum(module, (enum al_statistic_kind)kind,
+				AL_ALL_FOLDS, &sum, &err));
+			FUZZ_CHECK(al_matrix_count_not_finite(al_view(sum)) == 0);
+		}
 	}
 }
 
