@@ -164,11 +164,12 @@ static bool put_tokens(struct writing *w, const struct al_batch *batch, struct a
 }
 
 /* Called for other heads at the same time. */
-static void take_weights(void *context, const struct al_layer *layer, size_t sequence, size_t head,
-	size_t first, size_t low, struct al_view_f weights)
+static void take_weights(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	size_t sequence, size_t head, size_t first, size_t low, struct al_view_f weights)
 {
 	const struct writing *w = context;
 
+	(void)batch;
 	(void)sequence; /* there is one */
 	for (size_t i = 0; i < w->n_chosen; i++) {
 		const struct chosen *c = &w->chosen[i];

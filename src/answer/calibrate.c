@@ -63,24 +63,48 @@ static bool is_imatrix(const char *path)
 struct head {
 	const char *module;
 	size_t head;
-	int64_t tokens, nearest;
-	double norm, entropy, distance, mean_distance;
+	double self, previous, first, duplicates, successors, span;
+	int64_t nearest;
+	double js_distance, mean_js_distance, entropy, norm;
+	int64_t tokens;
 };
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct head, module, "Module")},
 	{AL_SHOW_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
-	{AL_SHOW_WHOLE(struct head, tokens, "Tokens")},
-	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
-	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
+	{AL_SHOW(struct head, self, "Self", .group = "Attention to", .digits = 4)},
+	{AL_SHOW(struct head, previous, "Previous", .group = "Attention to", .digits = 4)},
+	{AL_SHOW(struct head, first, "First", .group = "Attention to", .digits = 4)},
+	{AL_SHOW(struct head, duplicates, "Duplicates", .group = "Attention to", .digits = 4)},
+	{AL_SHOW(struct head, successors, "Successors", .group = "Attention to", .digits = 4)},
+	{AL_SHOW(struct head, span, "Distance", .unit = "tokens", .digits = 1)},
 	{AL_SHOW_WHOLE(struct head, nearest, "Nearest head")},
-	{AL_SHOW(struct head, distance, "Distance", .digits = 4)},
-	{AL_SHOW(struct head, mean_distance, "Mean distance to others", .digits = 4)},
+	{AL_SHOW(struct head, js_distance, "JS distance", .digits = 4)},
+	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
+	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
+	{AL_SHOW(struct head, mean_js_distance, "Mean JS distance to others", .digits = 4)},
+	{AL_SHOW_WHOLE(struct head, tokens, "Tokens")},
 	AL_FIELDS_END,
 };
 
+/* The means that a row has. */
+static const struct shown {
+	enum al_statistic_kind kind;
+	size_t member;
+} shown[] = {
+	{AL_STATISTIC_SELF, offsetof(struct head, self)},
+	{AL_STATISTIC_PREVIOUS, offsetof(struct head, previous)},
+	{AL_STATISTIC_FIRST, offsetof(struct head, first)},
+	{AL_STATISTIC_DUPLICATES, offsetof(struct head, duplicates)},
+	{AL_STATISTIC_SUCCESSORS, offsetof(struct head, successors)},
+	{AL_STATISTIC_SPANS, offsetof(struct head, span)},
+	{AL_STATISTIC_ENTROPIES, offsetof(struct head, entropy)},
+	{AL_STATISTIC_NORMS, offsetof(struct head, norm)},
+};
+enum { N_SHOWN = sizeof(shown) / sizeof(*shown) };
+
 /* Of the distances to the other heads. */
-static void find_distances(struct head *row, struct al_matrix distances, double n_queries)
+static void find_distances(struct head *row, struct al_matrix distances)
 {
 	const double *own = distances.data + row->head * distances.ld;
 	size_t nearest = row->head == 0;
@@ -94,49 +118,63 @@ static void find_distances(struct head *row, struct al_matrix distances, double 
 			nearest = i;
 	}
 	row->nearest = (int64_t)nearest;
-	row->distance = own[nearest] / n_queries;
-	row->mean_distance = sum / (double)(distances.rows - 1) / n_queries;
+	row->js_distance = own[nearest];
+	row->mean_js_distance = sum / (double)(distances.rows - 1);
 }
 
-static bool add_module(struct al_table *table, const struct al_module_statistics *module,
-	double n_queries, struct al_error *err)
+static bool find_means(const struct al_calibration *calibration,
+	const struct al_module_statistics *module, struct head *rows, struct al_error *err)
 {
-	const double n = al_statistics_tokens(module);
-	AL_OWNED struct al_matrix norms = {0}, entropies = {0}, distances = {0};
-
-	if (!al_statistics_sum(module, AL_STATISTIC_NORMS, AL_ALL_FOLDS, &norms, err)
-		|| !al_statistics_sum(module, AL_STATISTIC_ENTROPIES, AL_ALL_FOLDS, &entropies, err)
-		|| !al_statistics_sum(module, AL_STATISTIC_DISTANCES, AL_ALL_FOLDS, &distances,
-			err))
-		return false;
-	for (size_t head = 0; head < al_statistics_heads(module); head++) {
-		struct head row = {.module = module->name,
-			.head = head,
-			.tokens = (int64_t)n,
-			.norm = norms.data[head] / n,
-			.entropy = entropies.data[head] / n,
-			.nearest = INT64_MIN,
-			.distance = NAN,
-			.mean_distance = NAN};
-		find_distances(&row, distances, n_queries);
-		al_table_add_record(table, &row);
+	for (size_t i = 0; i < N_SHOWN; i++) {
+		AL_OWNED struct al_matrix means = {0};
+		if (!al_statistics_mean(calibration, module, shown[i].kind, &means, err))
+			return false;
+		for (size_t head = 0; head < means.rows; head++)
+			memcpy((char *)&rows[head] + shown[i].member, &means.data[head],
+				sizeof(double));
 	}
 	return true;
 }
 
-/* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
+static bool add_module(struct al_table *table, const struct al_calibration *calibration,
+	const struct al_module_statistics *module, struct al_error *err)
+{
+	const size_t n_heads = al_statistics_heads(module);
+	AL_FREED struct head *rows = al_calloc(n_heads, sizeof(*rows));
+	AL_OWNED struct al_matrix distances = {0};
+
+	if (!find_means(calibration, module, rows, err)
+		|| !al_statistics_mean(calibration, module, AL_STATISTIC_DISTANCES, &distances,
+			err))
+		return false;
+	for (size_t head = 0; head < n_heads; head++) {
+		struct head *row = &rows[head];
+		row->module = module->name;
+		row->head = head;
+		row->tokens = (int64_t)al_statistics_tokens(module);
+		row->nearest = INT64_MIN;
+		row->js_distance = row->mean_js_distance = NAN;
+		find_distances(row, distances);
+		al_table_add_record(table, row);
+	}
+	return true;
+}
+
+/* "; heads 2 and 5 of layers.3 attend most alike (Jensen-Shannon distance 0.0712)" */
 static const char *say_nearest(struct al_arena *arena, const struct al_table *table)
 {
 	double distance;
-	const size_t row = al_table_extreme(table, "distance", -1, &distance);
+	const size_t row = al_table_extreme(table, "js_distance", -1, &distance);
 
 	return row == table->n_rows
 		? ""
-		: al_format(arena, "; heads %s and %s of %s attend most alike (distance %s)",
+		: al_format(arena,
+			"; heads %s and %s of %s attend most alike (Jensen-Shannon distance "
+			"%s)",
 			al_claim_cell(arena, table, row, "head"),
 			al_claim_cell(arena, table, row, "nearest"),
 			al_claim_cell(arena, table, row, "module"),
-			al_claim_cell(arena, table, row, "distance"));
+			al_claim_cell(arena, table, row, "js_distance"));
 }
 
 const char *al_calibration_say_few(struct al_arena *arena, const struct al_calibration *calibration)
@@ -170,25 +208,43 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 		al_calibration_say_few(arena, calibration));
 }
 
+static void note_columns(struct al_table *table, const struct al_calibration *calibration)
+{
+	const char *n[AL_N_QUERIES];
+
+	for (int i = 0; i < AL_N_QUERIES; i++)
+		n[i] = al_count_text(&table->arena,
+			(uint64_t)al_calibration_queries(calibration, (enum al_queries)i), "token");
+	al_table_note(table,
+		"attention to: mean attention weight of all tokens on themselves (Self); of %s "
+		"that "
+		"have one before them on it (Previous) and on the sequence's first (First); of %s "
+		"that have an equal one before them on all such (Duplicates) and on all that "
+		"follow "
+		"these directly (Successors)",
+		n[AL_QUERIES_LATER], n[AL_QUERIES_REPEATED]);
+	al_table_note(table, "distance: between query and key, weighted by attention");
+	al_table_note(table,
+		"JS distance: square root of the Jensen-Shannon divergence (nats) between two "
+		"heads' attention weights, from 0 to %.4f, averaged over %s",
+		sqrt(log(2)), n[AL_QUERIES_SAMPLED]);
+}
+
 bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err)
 {
-	const int64_t n_queries = al_calibration_queries(calibration);
 	struct al_table *table = al_session_table(session, "calibration", fields, 0,
 		"Attention statistics, recorded in %s", folder);
 
 	for (size_t i = 0; i < calibration->n_modules; i++)
-		if (!add_module(table, &calibration->modules[i], (double)n_queries, err))
+		if (!add_module(table, calibration, &calibration->modules[i], err))
 			return false;
 	al_table_note(table, "%s, %s, in %s",
 		al_count_text(&session->arena, calibration->n_sequences, "sequence"),
 		al_count_text(&session->arena,
 			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"),
 		al_count_text(&session->arena, calibration->n_folds, "fold"));
-	al_table_note(table,
-		"distance: square root of the Jensen-Shannon divergence (nats) between two heads' "
-		"attention weights, from 0 to %.4f, averaged over %lld queries",
-		sqrt(log(2)), (long long)n_queries);
+	note_columns(table, calibration);
 	al_session_claim(session, say(&session->arena, table, calibration, folder));
 	return true;
 }

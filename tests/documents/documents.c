@@ -440,8 +440,7 @@ static void fill_calibration(struct al_text *out)
 	int64_t queries = 1;
 	struct al_module_statistics module = {.name = "layers.0",
 		.of = {[AL_STATISTIC_INPUTS] = {.data = inputs, .rows = 3, .cols = 1, .ld = 3}}};
-	const struct al_calibration calibration = {.source = 1,
-		.n_queries = &queries,
+	struct al_calibration calibration = {.source = 1,
 		.n_folds = 1,
 		.sequences = &sequence,
 		.n_sequences = 1,
@@ -453,6 +452,8 @@ static void fill_calibration(struct al_text *out)
 
 	for (int kind = AL_STATISTIC_INPUTS + 1; kind < AL_N_STATISTICS; kind++)
 		module.of[kind] = (struct al_matrix){.data = number, .rows = 1, .cols = 1, .ld = 1};
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		calibration.n_queries[kind] = &queries;
 	test_path(path, &folder, "calibration.safetensors");
 	al_text_init(&written);
 	must_read(al_calibration_write(&calibration, path, &err)

@@ -4,7 +4,7 @@
     moments.py MODEL.bin TOKENS.npy CALIBRATION.safetensors
 
 Ends with 1 where a fold's sum differs by more than 1e-6 of the largest of its kind (distances, of which
-roots are taken near zero: 1e-4)."""
+roots are taken near zero: 1e-4; logits and what heads attend to, which are float32: 1e-5)."""
 import json
 import struct
 import sys
@@ -53,11 +53,17 @@ def entropy(p):
 FOLDS = 4
 sums = [
     {"inputs": np.zeros((D + 1, D + 1)), "heads": np.zeros((D, D)), "norms": np.zeros(H),
-     "entropies": np.zeros(H), "distances": np.zeros((H, H))}
+     "entropies": np.zeros(H), "distances": np.zeros((H, H)), "logits": np.zeros((H, H)),
+     **{name: np.zeros(H) for name in ("self", "previous", "first", "duplicates", "successors", "spans")}}
     for _ in range(L * FOLDS)
 ]  # fmt: skip
 sampled = [(s + 1) * N // 16 - 1 for s in range(16)]
+query, key = np.arange(N)[:, None], np.arange(N)[None, :]
 for number, sequence in enumerate(sequences):
+    equal = (sequence[:, None] == sequence[None, :]) & (key < query)
+    looks = {"self": key == query, "previous": key == query - 1, "first": (key == 0) & (query > 0),
+             "duplicates": equal, "successors": np.roll(equal, 1, 1) & (key > 0) & (key < query),
+             "spans": query - key}  # fmt: skip
     x = embedding[sequence]
     for layer in range(L):
         into = sums[layer * FOLDS + number % FOLDS]
@@ -78,6 +84,10 @@ for number, sequence in enumerate(sequences):
         alone = entropy(some)
         divergence = mixed - (alone[:, None] + alone[None]) / 2
         into["distances"] += np.sqrt(np.maximum(divergence, 0)).sum(-1)
+        for name, weight in looks.items():
+            into[name] += (a * weight).sum((1, 2))
+        for at in sampled[1:] if sampled[0] == 0 else sampled:
+            into["logits"] += np.cov(scores[:, at, : at + 1], bias=True)
         x = x + o.reshape(N, D) @ wo[layer].T
         h = rms(x, norm2[layer])
         gate = h @ w1[layer].T
@@ -95,7 +105,7 @@ for layer in range(L):
         expected = [into[kind] for into in sums[layer * FOLDS : (layer + 1) * FOLDS]]
         expected = np.array([m[np.tril_indices(len(m))] if m.ndim == 2 else m for m in expected])
         difference = np.abs(found - expected).max() / np.abs(expected).max()
-        if not difference <= (1e-4 if kind == "distances" else 1e-6):
+        if not difference <= (1e-4 if kind == "distances" else 1e-5 if kind in looks or kind == "logits" else 1e-6):
             print(f"layers.{layer}.{kind}: differs by {difference:.3g} of the largest")
             bad = 1
 sys.exit(bad)

@@ -4,8 +4,26 @@
 #include "base/hash.h"
 #include "model/heads/views.h"
 
-const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "sums", "norms",
-	"entropies", "distances"};
+const char *const al_queries_names[AL_N_QUERIES] = {"queries", "queries.later", "queries.repeated"};
+
+const struct al_recorded_statistic al_statistics[AL_N_STATISTICS] = {
+	[AL_STATISTIC_INPUTS] = {"inputs", AL_SIZE_INPUTS, true, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_HEADS] = {"heads", AL_SIZE_OUTPUTS, true, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_SUMS] = {"sums", AL_SIZE_OUTPUTS, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_NORMS] = {"norms", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_ENTROPIES] = {"entropies", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_DISTANCES] = {"distances", AL_SIZE_HEADS, true, .over = AL_QUERIES_SAMPLED},
+	[AL_STATISTIC_LOGITS] = {"logits", AL_SIZE_HEADS, true, .over = AL_QUERIES_SAMPLED},
+	[AL_STATISTIC_SELF] = {"self", AL_SIZE_HEADS, .is_share = true, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_PREVIOUS] = {"previous", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_LATER},
+	[AL_STATISTIC_FIRST] = {"first", AL_SIZE_HEADS, .is_share = true, .over = AL_QUERIES_LATER},
+	[AL_STATISTIC_DUPLICATES] = {"duplicates", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_REPEATED},
+	[AL_STATISTIC_SUCCESSORS] = {"successors", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_REPEATED},
+	[AL_STATISTIC_SPANS] = {"spans", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
+};
 
 void al_calibration_finish(void *object)
 {
@@ -15,24 +33,36 @@ void al_calibration_finish(void *object)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
 			al_matrix_finish(&calibration->modules[i].of[kind]);
 	free(calibration->sequences);
-	free(calibration->n_queries);
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		free(calibration->n_queries[kind]);
 	al_arena_finish(&calibration->arena);
 	*calibration = (struct al_calibration){0};
 }
 
 /* ---- folds ---- */
 
-bool al_statistic_is_square(enum al_statistic_kind kind)
-{
-	return kind == AL_STATISTIC_INPUTS || kind == AL_STATISTIC_HEADS
-		|| kind == AL_STATISTIC_DISTANCES;
-}
-
 bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
 	al_folds folds, struct al_matrix *out, struct al_error *err)
 {
-	return (al_statistic_is_square(kind) ? al_packed_sum : al_columns_sum)(statistics->of[kind],
-		folds, out, err);
+	const struct al_matrix of = statistics->of[kind];
+
+	return al_statistics[kind].is_square ? al_packed_sum(of, folds, out, err)
+					     : al_columns_sum(of, folds, out, err);
+}
+
+bool al_statistics_mean(const struct al_calibration *calibration,
+	const struct al_module_statistics *statistics, enum al_statistic_kind kind,
+	struct al_matrix *out, struct al_error *err)
+{
+	const enum al_queries over = al_statistics[kind].over;
+	const double n = over == AL_QUERIES_ALL ? al_statistics_tokens(statistics)
+						: (double)al_calibration_queries(calibration, over);
+
+	if (!al_statistics_sum(statistics, kind, AL_ALL_FOLDS, out, err))
+		return false;
+	for (size_t i = 0; i < out->rows * out->cols; i++)
+		out->data[i] /= n;
+	return true;
 }
 
 bool al_statistics_check(const struct al_module_statistics *statistics, struct al_error *err)
@@ -46,7 +76,7 @@ bool al_statistics_check(const struct al_module_statistics *statistics, struct a
 				sum += m.data[i + fold * m.ld];
 			bad += !isfinite(sum);
 		}
-		if (!al_check_not_finite(bad, (int64_t)m.rows, al_statistic_names[kind], err))
+		if (!al_check_not_finite(bad, (int64_t)m.rows, al_statistics[kind].name, err))
 			return false;
 	}
 	return true;
@@ -62,12 +92,12 @@ double al_statistics_tokens(const struct al_module_statistics *statistics)
 	return n;
 }
 
-int64_t al_calibration_queries(const struct al_calibration *calibration)
+int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries)
 {
 	int64_t n = 0;
 
 	for (size_t fold = 0; fold < calibration->n_folds; fold++)
-		n += calibration->n_queries[fold];
+		n += calibration->n_queries[queries][fold];
 	return n;
 }
 
@@ -169,7 +199,7 @@ static bool add_module(struct al_calibration *calibration, struct al_module_stat
 	if (!al_calibration_find(other, to->name, &from, err))
 		return false;
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
-		const char *name = al_statistic_names[kind];
+		const char *name = al_statistics[kind].name;
 		if (to->of[kind].rows != from->of[kind].rows)
 			return al_fail(err, AL_EINPUT, "%s: %s.%s has %zu numbers, expected %zu",
 				other->path, to->name, name, from->of[kind].rows,
@@ -181,13 +211,20 @@ static bool add_module(struct al_calibration *calibration, struct al_module_stat
 	return al_statistics_check(to, err) || al_in(err, "%s: %s: with it", other->path, to->name);
 }
 
-static void widen_queries(struct al_calibration *calibration, size_t n_folds)
+/* Counts that are checked to fit. */
+static void add_queries(struct al_calibration *calibration, const struct al_calibration *other,
+	size_t n_folds)
 {
-	int64_t *queries = al_calloc(n_folds, sizeof(*queries));
-
-	memcpy(queries, calibration->n_queries, calibration->n_folds * sizeof(*queries));
-	free(calibration->n_queries);
-	calibration->n_queries = queries;
+	for (int kind = 0; kind < AL_N_QUERIES; kind++) {
+		int64_t *queries = al_calloc(n_folds, sizeof(*queries));
+		memcpy(queries, calibration->n_queries[kind],
+			calibration->n_folds * sizeof(*queries));
+		for (size_t fold = 0; fold < other->n_folds; fold++)
+			queries[(calibration->n_sequences + fold) % n_folds] +=
+				other->n_queries[kind][fold];
+		free(calibration->n_queries[kind]);
+		calibration->n_queries[kind] = queries;
+	}
 	calibration->n_folds = n_folds;
 }
 
@@ -212,13 +249,13 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 
 	if (!check_alike(calibration, other, err))
 		return false;
-	if (al_calibration_queries(other) > INT64_MAX - al_calibration_queries(calibration))
-		return al_fail(err, AL_EINPUT, "%s: has too many queries to add", other->path);
-	widen_queries(calibration,
+	for (int i = 0; i < AL_N_QUERIES; i++)
+		if (al_calibration_queries(other, (enum al_queries)i)
+			> INT64_MAX - al_calibration_queries(calibration, (enum al_queries)i))
+			return al_fail(err, AL_EINPUT, "%s: has too many queries to add",
+				other->path);
+	add_queries(calibration, other,
 		larger(larger(calibration->n_folds, other->n_folds), al_least(both, AL_FOLDS)));
-	for (size_t fold = 0; fold < other->n_folds; fold++)
-		calibration->n_queries[(calibration->n_sequences + fold) % calibration->n_folds] +=
-			other->n_queries[fold];
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		if (!add_module(calibration, &calibration->modules[i], other, err))
 			return false;

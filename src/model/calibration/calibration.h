@@ -13,9 +13,23 @@
  *     MODULE.entropies  [n_heads]                       of the attention weights' entropy, nats
  *     MODULE.distances  [n_heads][n_heads]              of the Jensen-Shannon distance between two
  *                                                       heads' attention weights
+ *     MODULE.logits     [n_heads][n_heads]              of the covariance, over a query's keys, of
+ *                                                       two heads' logits, the scores that the
+ *                                                       softmax gets
+ *     MODULE.self       [n_heads]                       of the attention weight on itself,
+ *     MODULE.previous   [n_heads]                       on the token before it,
+ *     MODULE.first      [n_heads]                       on the sequence's first token,
+ *     MODULE.duplicates [n_heads]                       on all earlier tokens equal to it,
+ *     MODULE.successors [n_heads]                       on all that directly follow such a one, but
+ *                                                       for the token itself
+ *     MODULE.spans      [n_heads]                       of the distance in tokens between query and
+ *                                                       key, weighed by attention
  *
- * each added up over all tokens of the fold, distances over "queries" of them, U64 [K]; and
- * "sequences" U64, a fingerprint (FNV-1a) of each sequence of tokens. Its metadata:
+ * each added up over all tokens of the fold, but distances and logits over "queries" of them, U64
+ * [K]; previous and first over "queries.later", those behind a sequence's first token; duplicates
+ * and successors over "queries.repeated", those of which an equal token comes earlier. The mean is
+ * over these: each query counts alike, however many keys it sees. "sequences" U64: a fingerprint
+ * (FNV-1a) of each sequence of tokens. Its metadata:
  * attnledger.calibration (the format's number, 2) and .source (fingerprint of the checkpoint's
  * headers and tensors). */
 #pragma once
@@ -36,9 +50,35 @@ enum al_statistic_kind {
 	AL_STATISTIC_NORMS,
 	AL_STATISTIC_ENTROPIES,
 	AL_STATISTIC_DISTANCES,
+	AL_STATISTIC_LOGITS,
+	AL_STATISTIC_SELF,
+	AL_STATISTIC_PREVIOUS,
+	AL_STATISTIC_FIRST,
+	AL_STATISTIC_DUPLICATES,
+	AL_STATISTIC_SUCCESSORS,
+	AL_STATISTIC_SPANS,
 	AL_N_STATISTICS,
 };
-extern const char *const al_statistic_names[AL_N_STATISTICS];
+
+/* The queries that a sum is over; all but the last are counted for the calibration, those of all
+ * tokens are in each module's inputs. */
+enum al_queries {
+	AL_QUERIES_SAMPLED,
+	AL_QUERIES_LATER,
+	AL_QUERIES_REPEATED,
+	AL_N_QUERIES,
+	AL_QUERIES_ALL = AL_N_QUERIES,
+};
+extern const char *const al_queries_names[AL_N_QUERIES];
+
+struct al_recorded_statistic {
+	const char *name;
+	enum al_statistic_size { AL_SIZE_INPUTS, AL_SIZE_OUTPUTS, AL_SIZE_HEADS } size;
+	bool is_square; /* a symmetric matrix, else a number for each */
+	bool is_share; /* attention weights of a query, 1 at most */
+	enum al_queries over;
+};
+extern const struct al_recorded_statistic al_statistics[AL_N_STATISTICS];
 
 /* One module's sums by fold. */
 struct al_module_statistics {
@@ -50,7 +90,7 @@ struct al_calibration {
 	struct al_arena arena;
 	const char *path; /* where it was read from, for messages */
 	uint64_t source;
-	int64_t *n_queries; /* [n_folds] */
+	int64_t *n_queries[AL_N_QUERIES]; /* [n_folds] each */
 	size_t n_folds;
 	uint64_t *sequences; /* fingerprints, [n_sequences], rising */
 	size_t n_sequences;
@@ -90,15 +130,17 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 bool al_calibration_find(const struct al_calibration *calibration, const char *name,
 	const struct al_module_statistics **out, struct al_error *err) AL_MUST_CHECK;
 
-/* How many queries the distances are of. */
-int64_t al_calibration_queries(const struct al_calibration *calibration);
-
-/* Is it a symmetric matrix? */
-bool al_statistic_is_square(enum al_statistic_kind kind);
+/* How many queries there are of a counted kind, in all folds. */
+int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries);
 
 /* The sum over these folds: a matrix [n][n] or a column. The caller finishes it, on failure too. */
 bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
 	al_folds folds, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The mean over the queries that count; NaN where there are none. Else as above. */
+bool al_statistics_mean(const struct al_calibration *calibration,
+	const struct al_module_statistics *statistics, enum al_statistic_kind kind,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Are all sums over the folds finite? */
 bool al_statistics_check(const struct al_module_statistics *statistics,

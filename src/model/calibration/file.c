@@ -6,7 +6,7 @@
 #include "formats/safetensors.h"
 
 static const char VERSION[] = "2";
-static const char SEQUENCES[] = "sequences", QUERIES[] = "queries";
+static const char SEQUENCES[] = "sequences";
 
 /* ---- writing ---- */
 
@@ -28,17 +28,19 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	struct al_arena *arena, size_t *n)
 {
 	struct al_tensor *tensors = al_new_array(arena, struct al_tensor,
-		calibration->n_modules * AL_N_STATISTICS + 2);
+		calibration->n_modules * AL_N_STATISTICS + AL_N_QUERIES + 1);
 
 	*n = 0;
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 			const struct al_module_statistics *module = &calibration->modules[i];
 			tensors[(*n)++] = describe(arena,
-				al_format(arena, "%s.%s", module->name, al_statistic_names[kind]),
+				al_format(arena, "%s.%s", module->name, al_statistics[kind].name),
 				"F64", module->of[kind].cols, module->of[kind].rows);
 		}
-	tensors[(*n)++] = describe(arena, QUERIES, "U64", calibration->n_folds, 0);
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		tensors[(*n)++] = describe(arena, al_queries_names[kind], "U64",
+			calibration->n_folds, 0);
 	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 0);
 	return tensors;
 }
@@ -55,9 +57,12 @@ static bool append_all(struct al_safetensors_writer *writer,
 				    err))
 				return false;
 		}
-	return al_safetensors_append(writer, calibration->n_queries, 8 * calibration->n_folds, err)
-		&& al_safetensors_append(writer, calibration->sequences,
-			8 * calibration->n_sequences, err);
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		if (!al_safetensors_append(writer, calibration->n_queries[kind],
+			    8 * calibration->n_folds, err))
+			return false;
+	return al_safetensors_append(writer, calibration->sequences, 8 * calibration->n_sequences,
+		err);
 }
 
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
@@ -139,25 +144,42 @@ static bool read_sequences(struct al_calibration *calibration, const struct al_c
 	return ok;
 }
 
+static bool read_counts(const struct al_checkpoint *file, const char *name, int64_t **out,
+	size_t *n, struct al_error *err)
+{
+	void *queries = NULL;
+	const bool ok = read_vector(file, name, &queries, n, err);
+
+	*out = queries;
+	if (!ok)
+		return false;
+	for (size_t i = 0, sum = 0; i < *n; i++)
+		if ((*out)[i] < 0 || __builtin_add_overflow(sum, (*out)[i], &sum)
+			|| sum > INT64_MAX)
+			return al_fail(err, AL_EINPUT,
+				"\"%s\": fold %zu of 0 to %zu has more than can be counted", name,
+				i, *n - 1);
+	return true;
+}
+
 static bool read_queries(struct al_calibration *calibration, const struct al_checkpoint *file,
 	struct al_error *err)
 {
-	void *queries = NULL;
-	const bool ok = read_vector(file, QUERIES, &queries, &calibration->n_folds, err);
-
-	calibration->n_queries = queries;
-	if (!ok)
-		return false;
-	if (calibration->n_folds < 1 || calibration->n_folds > AL_MOST_FOLDS)
-		return al_fail(err, AL_EINPUT, "\"%s\" has %zu numbers, expected 1 to %d folds",
-			QUERIES, calibration->n_folds, AL_MOST_FOLDS);
-	for (size_t i = 0, sum = 0; i < calibration->n_folds; i++)
-		if (calibration->n_queries[i] < 0
-			|| __builtin_add_overflow(sum, calibration->n_queries[i], &sum)
-			|| sum > INT64_MAX)
+	for (int kind = 0; kind < AL_N_QUERIES; kind++) {
+		const char *name = al_queries_names[kind];
+		size_t n;
+		if (!read_counts(file, name, &calibration->n_queries[kind], &n, err))
+			return false;
+		if (n < 1 || n > AL_MOST_FOLDS)
 			return al_fail(err, AL_EINPUT,
-				"\"%s\": fold %zu of 0 to %zu has more than can be counted",
-				QUERIES, i, calibration->n_folds - 1);
+				"\"%s\" has %zu numbers, expected 1 to %d folds", name, n,
+				AL_MOST_FOLDS);
+		if (kind > 0 && n != calibration->n_folds)
+			return al_fail(err, AL_EINPUT,
+				"\"%s\" has a length of %zu, expected %zu as \"%s\" has", name, n,
+				calibration->n_folds, al_queries_names[0]);
+		calibration->n_folds = n;
+	}
 	return true;
 }
 
@@ -173,7 +195,7 @@ static bool read_folds(const struct al_calibration *calibration, const struct al
 		return al_fail(err, AL_EINPUT,
 			"expected a matrix of numbers with a row for each of %" PRId64 " fold%s",
 			n_folds, n_folds == 1 ? "" : "s");
-	if (al_statistic_is_square(kind) && al_packed_order((size_t)tensor->shape[1]) == 0)
+	if (al_statistics[kind].is_square && al_packed_order((size_t)tensor->shape[1]) == 0)
 		return al_fail(err, AL_EINPUT,
 			"%" PRId64 " numbers a row are no triangle of a square matrix",
 			tensor->shape[1]);
@@ -191,25 +213,63 @@ static bool check_squares(const struct al_module_statistics *module, enum al_sta
 			if (m.data[at + fold * m.ld] < 0)
 				return al_fail(err, AL_EINPUT,
 					"%s.%s: [%zu, %zu] of fold %zu is %g, a sum of squares",
-					module->name, al_statistic_names[kind], i, i, fold,
+					module->name, al_statistics[kind].name, i, i, fold,
 					m.data[at + fold * m.ld]);
 	return true;
 }
 
-static bool check_module(const struct al_module_statistics *module, struct al_error *err)
+/* Attention weights of a query are 1 at most, up to rounding. */
+static bool check_shares(const struct al_calibration *calibration,
+	const struct al_module_statistics *module, enum al_statistic_kind kind,
+	struct al_error *err)
 {
-	const struct al_matrix *of = module->of;
-	const size_t n_heads = of[AL_STATISTIC_NORMS].rows,
-		     width = al_packed_order(of[AL_STATISTIC_HEADS].rows);
+	const enum al_queries over = al_statistics[kind].over;
+	const struct al_matrix m = module->of[kind], inputs = module->of[AL_STATISTIC_INPUTS];
 
-	if (al_statistics_inputs(module) < 1 || of[AL_STATISTIC_ENTROPIES].rows != n_heads
-		|| al_packed_order(of[AL_STATISTIC_DISTANCES].rows) != n_heads
-		|| width % n_heads != 0 || of[AL_STATISTIC_SUMS].rows != width)
-		return al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
+	for (size_t fold = 0; fold < m.cols; fold++) {
+		const double n = over == AL_QUERIES_ALL
+			? inputs.data[inputs.rows - 1 + fold * inputs.ld]
+			: (double)calibration->n_queries[over][fold];
+		for (size_t i = 0; i < m.rows; i++)
+			if (m.data[i + fold * m.ld] < 0 || m.data[i + fold * m.ld] > n * 1.001)
+				return al_fail(err, AL_EINPUT,
+					"%s.%s: head %zu of fold %zu sums up to %g, expected 0 to "
+					"%.0f",
+					module->name, al_statistics[kind].name, i, fold,
+					m.data[i + fold * m.ld], n);
+	}
+	return true;
+}
+
+/* Squares are of inputs, of n_heads*d_value outputs, or of heads; vectors of the latter two. */
+static bool check_sizes(const struct al_module_statistics *module, struct al_error *err)
+{
+	const size_t n_heads = al_statistics_heads(module), width = al_statistics_outputs(module);
+	const size_t sizes[] = {al_statistics_inputs(module) + 1, width, n_heads};
+	bool ok = sizes[0] > 1 && width % n_heads == 0;
+
+	for (int kind = 0; ok && kind < AL_N_STATISTICS; kind++) {
+		const size_t n = module->of[kind].rows;
+		ok = (al_statistics[kind].is_square ? al_packed_order(n) : n)
+			== sizes[al_statistics[kind].size];
+	}
+	return ok
+		|| al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
 			module->name);
-	if (!check_squares(module, AL_STATISTIC_INPUTS, err)
-		|| !check_squares(module, AL_STATISTIC_HEADS, err))
+}
+
+static bool check_module(const struct al_calibration *calibration,
+	const struct al_module_statistics *module, struct al_error *err)
+{
+	if (!check_sizes(module, err))
 		return false;
+	for (int i = 0; i < AL_N_STATISTICS; i++) {
+		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
+		if ((al_statistics[i].is_square && !check_squares(module, kind, err))
+			|| (al_statistics[i].is_share
+				&& !check_shares(calibration, module, kind, err)))
+			return false;
+	}
 	if (!al_statistics_check(module, err))
 		return al_in(err, "%s", module->name);
 	return al_statistics_tokens(module) >= 1
@@ -224,7 +284,7 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 	module->name = name;
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 		const char *full = al_format(&calibration->arena, "%s.%s", name,
-			al_statistic_names[kind]);
+			al_statistics[kind].name);
 		const struct al_tensor *tensor = al_checkpoint_find(file, full);
 		if (!tensor)
 			return al_fail(err, AL_EINPUT, "tensor %s is missing", full);
@@ -232,7 +292,7 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 			    &module->of[kind], err))
 			return al_in(err, "tensor %s", full);
 	}
-	return check_module(module, err);
+	return check_module(calibration, module, err);
 }
 
 /* Every MODULE.inputs is a module. */

@@ -3,19 +3,21 @@
  * most, 1.3e-7 on average, of numbers whose mean is four deviations, with any kernel); these are
  * added up in double. */
 
-#include "model/calibration/calibration.h"
+#include "model/calibration/attended.h"
 
 enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32 };
 
 struct recording {
 	struct al_calibration *calibration;
 	const struct al_attention *first; /* of the view's modules */
-	size_t first_sequence;
+	const struct al_batch *all;
+	struct al_attended attended;
 };
 
 static size_t fold_of(const struct recording *r, const struct al_batch *batch, size_t sequence)
 {
-	return (batch->first_sequence + sequence - r->first_sequence) % r->calibration->n_folds;
+	return (batch->first_sequence + sequence - r->all->first_sequence)
+		% r->calibration->n_folds;
 }
 
 /* What a fold's tokens give in a batch. */
@@ -107,22 +109,37 @@ static void add_norms(struct al_view_f o, double *to, size_t n_heads)
 			to[head] += norm(o.data + head * width + j * o.ld, width);
 }
 
-/* Of the fold's sequences. */
-static void add_weights(const struct recording *r, const struct part *p, size_t n_heads)
+/* from [n][n] where the second is the first or before it. */
+static void add_triangle(const double *from, size_t n, double *to)
 {
-	double *entropies = sums_of(p, AL_STATISTIC_ENTROPIES),
-	       *distances = sums_of(p, AL_STATISTIC_DISTANCES);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j <= i; j++)
+			*to++ += from[i * n + j];
+}
 
+static void add_attended(struct recording *r, const struct part *p, size_t sequence, size_t head)
+{
+	double sums[AL_N_ATTENDED];
+
+	al_attended_take(&r->attended, sequence, head, sums);
+	for (int i = 0; i < AL_N_ATTENDED; i++)
+		sums_of(p, (enum al_statistic_kind)(AL_STATISTIC_SELF + i))[head] += sums[i];
+}
+
+/* Of the fold's sequences. */
+static void add_weights(struct recording *r, const struct part *p, size_t n_heads)
+{
 	for (size_t s = 0; s < p->trace->batch->n_sequences; s++) {
-		const double *entropy = p->trace->entropy + s * n_heads,
-			     *distance = p->trace->distance + s * n_heads * n_heads;
+		const size_t pairs = s * n_heads * n_heads;
 		if (fold_of(r, p->trace->batch, s) != p->fold)
 			continue;
 		for (size_t i = 0; i < n_heads; i++) {
-			entropies[i] += entropy[i];
-			for (size_t j = 0; j < i; j++)
-				distances[i * (i + 1) / 2 + j] += distance[i * n_heads + j];
+			sums_of(p, AL_STATISTIC_ENTROPIES)[i] += p->trace->entropy[s * n_heads + i];
+			add_attended(r, p, s, i);
 		}
+		add_triangle(p->trace->distance + pairs, n_heads,
+			sums_of(p, AL_STATISTIC_DISTANCES));
+		add_triangle(p->trace->logits + pairs, n_heads, sums_of(p, AL_STATISTIC_LOGITS));
 	}
 }
 
@@ -147,7 +164,7 @@ static bool take_tokens(const struct recording *r, const struct al_batch *batch,
 	return true;
 }
 
-static bool add_part(const struct recording *r, const struct part *p, struct al_view_f o,
+static bool add_part(struct recording *r, const struct part *p, struct al_view_f o,
 	struct al_error *err)
 {
 	const size_t n_heads = p->of[AL_STATISTIC_NORMS].rows;
@@ -164,7 +181,7 @@ static bool add_part(const struct recording *r, const struct part *p, struct al_
 static bool add_layer(void *context, const struct al_layer *layer, const struct al_trace *trace,
 	struct al_view_f o, struct al_error *err)
 {
-	const struct recording *r = context;
+	struct recording *r = context;
 	const struct al_attention *attention = al_layer_attention(layer);
 	struct part p = {.layer = layer,
 		.trace = trace,
@@ -178,9 +195,6 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 			|| !add_part(r, &p, o, err))
 			return false;
 	}
-	for (size_t s = 0; attention == r->first && s < trace->batch->n_sequences; s++)
-		r->calibration->n_queries[fold_of(r, trace->batch, s)] += (int64_t)
-			al_sampled_queries(trace->batch->begin[s + 1] - trace->batch->begin[s]);
 	return true;
 }
 
@@ -192,15 +206,15 @@ static bool init_module(struct al_calibration *calibration, const struct al_atte
 	struct al_module_statistics *module = &calibration->modules[calibration->n_modules++];
 	const size_t n_heads = (size_t)a->n_heads, width = n_heads * (size_t)a->d_value;
 	const size_t d_model = (size_t)a->factors[AL_QUERY].rows;
-	const size_t sizes[AL_N_STATISTICS] = {d_model + 1, width, width, n_heads, n_heads,
-		n_heads};
+	const size_t sizes[] = {[AL_SIZE_INPUTS] = d_model + 1,
+		[AL_SIZE_OUTPUTS] = width,
+		[AL_SIZE_HEADS] = n_heads};
 
 	module->name = al_strdup(&calibration->arena, a->name);
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
-		const size_t n = sizes[kind];
+		const size_t n = sizes[al_statistics[kind].size];
 		if (!al_matrix_init(&module->of[kind],
-			    al_statistic_is_square((enum al_statistic_kind)kind) ? n * (n + 1) / 2
-										 : n,
+			    al_statistics[kind].is_square ? n * (n + 1) / 2 : n,
 			    calibration->n_folds, err))
 			return false;
 	}
@@ -227,23 +241,45 @@ static void take_sequences(struct al_calibration *calibration, const struct al_b
 	al_calibration_sort(calibration);
 }
 
+static void count_queries(struct recording *r)
+{
+	struct al_calibration *calibration = r->calibration;
+
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		calibration->n_queries[kind] = al_calloc(calibration->n_folds, sizeof(int64_t));
+	for (size_t i = 0; i < r->all->n_sequences; i++) {
+		const size_t n = r->all->begin[i + 1] - r->all->begin[i];
+		const size_t counts[AL_N_QUERIES] = {[AL_QUERIES_SAMPLED] = al_sampled_queries(n),
+			[AL_QUERIES_LATER] = n - 1,
+			[AL_QUERIES_REPEATED] = al_attended_repeated(&r->attended, i)};
+		for (int kind = 0; kind < AL_N_QUERIES; kind++)
+			calibration->n_queries[kind][i % calibration->n_folds] += (int64_t)
+				counts[kind];
+	}
+}
+
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
 	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
 	struct al_error *err)
 {
 	const struct al_model_view *view = network->view;
-	struct recording r = {calibration, view->modules, all->first_sequence};
+	struct recording r = {.calibration = calibration, .first = view->modules, .all = all};
 
 	*calibration = (struct al_calibration){.path = view->checkpoint->path,
 		.n_folds = al_least(n_folds ? n_folds : AL_FOLDS, all->n_sequences)};
 	al_arena_init(&calibration->arena);
-	calibration->n_queries = al_calloc(calibration->n_folds, sizeof(*calibration->n_queries));
 	take_sequences(calibration, all);
-	if (al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
+	al_attended_init(&r.attended, view, all);
+	count_queries(&r);
+	const bool ok = al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
 		&& init_modules(calibration, view, err)
 		&& al_network_pass(network, all, watch,
-			&(struct al_visitor){.trace = add_layer, .context = &r}, err))
-		return true;
-	al_calibration_finish(calibration);
-	return false;
+			&(struct al_visitor){.trace = add_layer,
+				.weights = &r.attended.taker,
+				.context = &r},
+			err);
+	al_attended_finish(&r.attended);
+	if (!ok)
+		al_calibration_finish(calibration);
+	return ok;
 }

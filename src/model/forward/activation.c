@@ -184,6 +184,27 @@ double al_exp_all(float *x, size_t n, float most, double *weighed)
 	return weighed ? exp_weighed(x, n, most, weighed) : exp_plain(x, n, most);
 }
 
+/* ---- distances ---- */
+
+AL_WIDEST static double mean_distance(const float *weights, size_t n, double at)
+{
+	double sums[LANES] = {0};
+	size_t i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		for (size_t lane = 0; lane < LANES; lane++)
+			sums[lane] += (double)weights[i + lane]
+				* fabs((double)(int32_t)(i + lane) - at);
+	for (; i < n; i++)
+		sums[i % LANES] += (double)weights[i] * fabs((double)(int32_t)i - at);
+	return add_lanes(sums);
+}
+
+double al_mean_distance(const float *weights, size_t n, double at)
+{
+	return mean_distance(weights, n, at);
+}
+
 /* ---- the largest number ---- */
 
 AL_WIDEST static float largest(const float *x, size_t n)

@@ -42,6 +42,9 @@ double al_exp_all(float *x, size_t n, float most, double *weighed);
 /* x *= factor */
 void al_scale(float *x, size_t n, float factor);
 
+/* The sum of |i - at| weights[i], in double, in such lanes. */
+double al_mean_distance(const float *weights, size_t n, double at);
+
 /* The entropy in nats of (p + q)/2. */
 double al_mixed_entropy(const float *p, const float *q, size_t n);
 

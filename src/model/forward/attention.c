@@ -83,6 +83,9 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 		float *column = scores.data + (j - first) * scores.ld;
 		al_cap(column, n, network->score_cap);
 		al_position_bias_add(&h->layer->bias, head, past + j, keys.low, n, column);
+		if (h->watched)
+			al_watch_scores(h->watched, index, j, own.low, column + own.low - keys.low,
+				own.high - own.low);
 		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink,
 			h->watched != NULL);
 	}

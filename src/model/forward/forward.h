@@ -86,12 +86,12 @@ const struct al_attention *al_layer_attention(const struct al_layer *layer);
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
-/* Who takes attention weights as they come: of a sequence's head the weights of queries from
+/* Who takes attention weights as they come: of a head of a batch's sequence those of queries from
  * `first` on, a column each, on keys from `low` on. Called from several threads, each for another
  * head of a sequence. */
 struct al_weights_taker {
-	void (*take)(void *context, const struct al_layer *layer, size_t sequence, size_t head,
-		size_t first, size_t low, struct al_view_f weights);
+	void (*take)(void *context, const struct al_layer *layer, const struct al_batch *batch,
+		size_t sequence, size_t head, size_t first, size_t low, struct al_view_f weights);
 	void *context;
 };
 
@@ -104,6 +104,8 @@ struct al_trace {
 	double *distance; /* [n_sequences][n_heads][n_heads], where the second head is before the
 			     first: the square root of the Jensen-Shannon divergence (nats) of two
 			     heads' weights, added up over sampled queries */
+	double *logits; /* the same, and where both are one head: the covariance, over the keys that
+			   a query sees, of two heads' scores as the softmax gets them */
 	const struct al_batch *batch;
 };
 

@@ -257,6 +257,7 @@ struct al_watched {
 	size_t n_heads;
 	double *entropy; /* of each head of each sequence, added up over its queries */
 	float *rows; /* of each sequence [sampled query][head][tokens] */
+	float *scores; /* the same; less their mean, over the root of their number */
 	size_t *first_row; /* [n_sequences]: where in `rows` a sequence begins */
 };
 
@@ -264,12 +265,16 @@ void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
 	const struct al_batch *batch, const struct al_weights_taker *taker);
 void al_watched_finish(struct al_watched *watched);
 
+/* What the softmax gets of a query: scores [n] of the keys that it sees, from `low` on. */
+void al_watch_scores(struct al_watched *watched, size_t index, size_t query, size_t low,
+	const float *scores, size_t n);
+
 /* Of queries from `first` on, a column each: weights of keys from `low` on. From several threads,
  * each for another head of a sequence. */
 void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
 	struct al_view_f weights, double entropy);
 
-/* The trace takes the entropies, and gets the distances. */
+/* The trace takes the entropies, and gets the distances and covariances. */
 bool al_watched_add_up(struct al_watched *watched, struct al_trace *trace,
 	struct al_error *err) AL_MUST_CHECK;
 

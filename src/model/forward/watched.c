@@ -1,4 +1,5 @@
-/* Statistics of attention weights: entropies, and distances between heads.
+/* Statistics of attention weights: entropies, distances between heads, and covariances of what
+ * their softmax gets, less its mean over the keys, which a softmax ignores.
  *
  * The weights of all heads are there together only for some queries of each sequence. Of two heads'
  * weights p and q the Jensen-Shannon divergence is H((p + q)/2) - (H(p) + H(q))/2, H being the
@@ -35,20 +36,39 @@ void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
 		n += al_sampled_queries(tokens) * n_heads * tokens;
 	}
 	watched->rows = al_calloc(n, sizeof(float));
+	watched->scores = al_calloc(n, sizeof(float));
 }
 
 void al_watched_finish(struct al_watched *watched)
 {
 	free(watched->entropy);
 	free(watched->rows);
+	free(watched->scores);
 	free(watched->first_row);
 	*watched = (struct al_watched){0};
 }
 
-static float *find_row(const struct al_watched *w, size_t sequence, size_t sample, size_t head)
+/* In `rows` and `scores`. */
+static size_t find_row(const struct al_watched *w, size_t sequence, size_t sample, size_t head)
 {
-	return w->rows + w->first_row[sequence]
-		+ (sample * w->n_heads + head) * sequence_tokens(w, sequence);
+	return w->first_row[sequence] + (sample * w->n_heads + head) * sequence_tokens(w, sequence);
+}
+
+void al_watch_scores(struct al_watched *w, size_t index, size_t query, size_t low,
+	const float *scores, size_t n)
+{
+	const size_t sequence = index / w->n_heads, n_tokens = sequence_tokens(w, sequence);
+	const size_t rank = (query + 1) * al_sampled_queries(n_tokens);
+	const size_t sample = (rank + n_tokens - 1) / n_tokens - 1;
+	float *row = w->scores + find_row(w, sequence, sample, index % w->n_heads) + low;
+	double mean = 0;
+
+	if (sampled_query(n_tokens, sample) != query)
+		return;
+	for (size_t i = 0; i < n; i++)
+		mean += (double)scores[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		row[i] = (float)(((double)scores[i] - mean) / sqrt((double)n));
 }
 
 void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t low,
@@ -58,12 +78,12 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 
 	w->entropy[index] += entropy;
 	if (w->taker)
-		w->taker->take(w->taker->context, w->layer, sequence, index % w->n_heads, first,
-			low, weights);
+		w->taker->take(w->taker->context, w->layer, w->batch, sequence, index % w->n_heads,
+			first, low, weights);
 	for (size_t sample = 0; sample < al_sampled_queries(n); sample++) {
 		const size_t query = sampled_query(n, sample);
 		if (query >= first && query < first + weights.cols)
-			memcpy(find_row(w, sequence, sample, index % w->n_heads) + low,
+			memcpy(w->rows + find_row(w, sequence, sample, index % w->n_heads) + low,
 				weights.data + (query - first) * weights.ld,
 				weights.rows * sizeof(float));
 	}
@@ -71,47 +91,61 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 
 /* ---- sums ---- */
 
-struct distances {
+/* Of two heads [n_sequences][n_heads][n_heads], added up over a sequence's queries. */
+struct pairs {
 	const struct al_watched *watched;
-	double *of; /* [n_sequences][n_heads][n_heads], added up over a sequence's queries */
+	double *distance, *logits;
 };
 
-static void add_query(const struct al_watched *w, size_t sequence, size_t sample, double *alone,
-	double *out)
+static double inner(const float *x, const float *y, size_t n)
 {
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (double)x[i] * (double)y[i];
+	return sum;
+}
+
+static void add_query(const struct pairs *p, size_t sequence, size_t sample, double *alone)
+{
+	const struct al_watched *w = p->watched;
 	const size_t n = sequence_tokens(w, sequence);
 
 	for (size_t i = 0; i < w->n_heads; i++) {
-		const float *p = find_row(w, sequence, sample, i);
-		alone[i] = al_mixed_entropy(p, p, n);
-		for (size_t j = 0; j < i; j++) {
-			const float *q = find_row(w, sequence, sample, j);
-			const double mixed = al_mixed_entropy(p, q, n);
-			out[i * w->n_heads + j] += sqrt(fmax(0, mixed - (alone[i] + alone[j]) / 2));
+		const size_t a = find_row(w, sequence, sample, i);
+		alone[i] = al_mixed_entropy(w->rows + a, w->rows + a, n);
+		for (size_t j = 0; j <= i; j++) {
+			const size_t b = find_row(w, sequence, sample, j);
+			const size_t at = (sequence * w->n_heads + i) * w->n_heads + j;
+			const double mixed = j < i ? al_mixed_entropy(w->rows + a, w->rows + b, n)
+						   : alone[i];
+			p->distance[at] += sqrt(fmax(0, mixed - (alone[i] + alone[j]) / 2));
+			p->logits[at] += inner(w->scores + a, w->scores + b, n);
 		}
 	}
 }
 
 static bool add_sequence(void *context, size_t sequence, struct al_error *err)
 {
-	const struct distances *d = context;
-	const struct al_watched *w = d->watched;
+	const struct pairs *p = context;
+	const struct al_watched *w = p->watched;
 	AL_FREED double *alone = al_alloc(w->n_heads, sizeof(*alone));
 	(void)err;
 	for (size_t sample = 0; sample < al_sampled_queries(sequence_tokens(w, sequence)); sample++)
-		add_query(w, sequence, sample, alone, d->of + sequence * w->n_heads * w->n_heads);
+		add_query(p, sequence, sample, alone);
 	return true;
 }
 
 bool al_watched_add_up(struct al_watched *w, struct al_trace *trace, struct al_error *err)
 {
-	const size_t n_sequences = w->batch->n_sequences;
-	struct distances d = {w, al_calloc(n_sequences * w->n_heads * w->n_heads, sizeof(double))};
+	const size_t n_sequences = w->batch->n_sequences, n = n_sequences * w->n_heads * w->n_heads;
+	struct pairs pairs = {w, al_calloc(n, sizeof(double)), al_calloc(n, sizeof(double))};
 
-	trace->distance = d.of;
+	trace->distance = pairs.distance;
+	trace->logits = pairs.logits;
 	trace->entropy = w->entropy;
 	w->entropy = NULL;
-	return al_parallel(n_sequences, add_sequence, &d, err);
+	return al_parallel(n_sequences, add_sequence, &pairs, err);
 }
 
 void al_trace_finish(struct al_trace *trace)
@@ -121,5 +155,6 @@ void al_trace_finish(struct al_trace *trace)
 	al_matrix_finish_f(&trace->input);
 	free(trace->entropy);
 	free(trace->distance);
+	free(trace->logits);
 	*trace = (struct al_trace){0};
 }

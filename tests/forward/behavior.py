@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What calibrate records of heads' attention against an independent forward pass, on sequences of different lengths: a
+plain decoder, and models with windows, caps, sinks, biases of positions, and encoders. Exit status 77, skipped, without
+numpy.
+
+    behavior.py ATTNLEDGER WRITE_TINY
+"""
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    system = '/usr/bin/python3'  # Debian's packages are of this one
+    if sys.executable != system and os.access(system, os.X_OK):
+        os.execv(system, [system, *sys.argv])
+    print('skipped: no numpy')
+    sys.exit(77)
+program, write_tiny = sys.argv[1:]
+del sys.argv[2:]  # of reference.py they are cases
+import reference
+
+PLAIN = 'tests/data/tiny-llama'
+CASES = ['mistral', 'gemma2', 'gpt_oss', 'bloom', 'bert', 't5']
+SHORT = 7  # tokens of a case's sequence, at most
+SEQUENCES = [[1, 5, 3, 7, 5, 9, 4, 6, 5, 3, 3, 8, 2, 9, 1, 4, 6, 7, 7, 2], [1, 4, 4, 2, 8], [3], [2, 2, 2], [6, 1, 6]]
+FOLDS = 2
+TOLERANCE = 1e-6  # float32
+
+
+def read(path):
+    data = pathlib.Path(path).read_bytes()
+    n = struct.unpack('<Q', data[:8])[0]
+    header = json.loads(data[8:8 + n])
+    header.pop('__metadata__')
+    types = {'F64': '<f8', 'U64': '<u8'}
+    return {name: np.frombuffer(data[8 + n:][slice(*t['data_offsets'])], types[t['dtype']]).reshape(t['shape'])
+            for name, t in header.items()}
+
+
+def record(model, sequences, folder):
+    tokens = folder / 'tokens'
+    tokens.write_text(''.join(' '.join(map(str, ids)) + '\n' for ids in sequences))
+    subprocess.run([program, 'calibrate', model, '--tokens', tokens, '--folds', str(FOLDS), '-o', folder / 'out', '-q'],
+                   check=True, stdout=subprocess.DEVNULL)
+    return read(folder / 'out/calibration.safetensors')
+
+
+def attention(weights, config, ids):
+    """Of each layer the attention weights [head][query][key], and which keys a query sees."""
+    layers = []
+    attend = reference.attend
+
+    def watched(q, k, v, mask, *rest):
+        wide = np.repeat(np.eye(v.shape[1])[None], len(v), 0)  # outputs of unit values are weights
+        layers.append((attend(q, k, wide, mask, *rest).reshape(len(ids), len(q), -1).transpose(1, 0, 2), mask))
+        return attend(q, k, v, mask, *rest)
+    reference.attend = watched
+    reference.FAMILIES[config['model_type']](dict(weights), config, ids)
+    reference.attend = attend
+    return layers
+
+
+def behavior(a, seen, ids):
+    """Sums over the queries of one sequence, and how many there are of each kind."""
+    n = len(ids)
+    q, k = np.arange(n)[:, None], np.arange(n)[None, :]
+    equal = (ids[:, None] == ids[None, :]) & (k < q)
+    after = np.roll(equal, 1, 1) & (k > 0) & (k < q)
+    keys = {'self': k == q, 'previous': k == q - 1, 'first': (k == 0) & (q > 0), 'duplicates': equal,
+            'successors': after, 'spans': abs(q - k)}
+    out = {name: (a * mask).sum((1, 2)) for name, mask in keys.items()}
+    sampled = [(s + 1) * n // min(n, 16) - 1 for s in range(min(n, 16))]
+    gram = np.zeros((len(a), len(a)))
+    for i in sampled:
+        gram += np.cov(np.log(a[:, i, seen[i]]), bias=True)
+    out['logits'] = gram[np.tril_indices(len(a))]
+    return out, {'queries': len(sampled), 'queries.later': n - 1, 'queries.repeated': equal.any(1).sum()}
+
+
+def check(model, sequences):
+    config = json.loads(pathlib.Path(model, 'config.json').read_text())
+    weights = reference.load(str(model))
+    with tempfile.TemporaryDirectory() as folder:
+        stored = record(model, sequences, pathlib.Path(folder))
+    modules = [name.removesuffix('.self') for name in stored if name.endswith('.self')]
+    wanted = {}
+    for i, ids in enumerate(np.array(ids) for ids in sequences):
+        for layer, (a, seen) in enumerate(attention(weights, config, ids)):
+            sums, counts = behavior(a, seen, ids)
+            sums = {f'{modules[layer]}.{name}': numbers for name, numbers in sums.items()}
+            for name, numbers in (sums | (counts if layer == 0 else {})).items():
+                wanted.setdefault(name, np.zeros((FOLDS, np.size(numbers))))[i % FOLDS] += numbers
+    for name, numbers in wanted.items():
+        difference = np.abs(stored[name].reshape(FOLDS, -1) - numbers).max() / max(np.abs(numbers).max(), 1)
+        assert difference <= TOLERANCE, (model, name, difference, stored[name], numbers)
+    print(f'{model}: {len(wanted)} sums agree')
+
+
+check(PLAIN, SEQUENCES)
+for case in CASES:
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([write_tiny, f'tests/data/forward/{case}.json', folder], check=True)
+        check(folder, [ids[:SHORT] for ids in SEQUENCES])
