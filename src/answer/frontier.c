@@ -259,12 +259,13 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	al_table_note(table,
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
 		"forms weighted by the calibration; drop, merge and ov also refit W_O; error, "
-		"relative: of drop, merge and ov that of the layers' outputs, %s, of others of "
-		"what the closed form minimizes, in sample; frontier: no other conversion with as "
+		"relative: of drop, merge and ov that of the layers' outputs, of others of what "
+		"the closed form minimizes, %s; frontier: no other conversion with as "
 		"small a cache has a lower KL divergence; tied: none has one that is told from it, "
 		"by paired differences over sequences at 95 %%",
 		frontier.items[0].measured.original.mean,
-		calibration->n_folds > 1 ? "cross-fitted" : "in sample");
+		calibration->n_folds > 1 ? "cross-fitted but for gqa and mhe-mul, in sample"
+					 : "in sample");
 	return !figures
 		|| draw(run->session, table, &frontier,
 			describe_sample(table, calibration, &model->all), figures, err);

@@ -162,8 +162,10 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	else
 		al_table_note(table,
 			"W_O of all other heads, or of the best replacement, is fitted on all "
-			"folds of sequences but one and judged on that, for each of %zu; standard "
-			"error: the jackknife's over folds; of its layer: the head of the least "
+			"folds of sequences but one and judged on that, for each of %zu (errors "
+			"with W_O of all others are corrected for the fold that the fit lacks); "
+			"standard error: the jackknife's over folds; of its layer: the head of the "
+			"least "
 			"error, or those that can't be told from it at 95 %% (Student's t, "
 			"Bonferroni)",
 			calibration->n_folds);

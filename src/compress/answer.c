@@ -88,7 +88,10 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 		al_table_note(table,
 			"relative error: of what the closed form minimizes, %s; verify --tokens "
 			"measures the loss",
-			measure);
+			has_data && job->options->method == AL_METHOD_LATENT
+				? al_format(&table->arena, "weighted by the calibration (%s)",
+					judged)
+				: measure);
 	else
 		al_table_note(table, "relative error: of the stacked W_Q^(i) W_K^(i)T%s%s; %s",
 			has_data ? " weighted by the calibration (in sample)" : "",

@@ -5,6 +5,8 @@
 
 #include "model/calibration/outputs.h"
 
+/* ---- outputs ---- */
+
 struct judging {
 	struct al_work *w;
 	al_work_fit *fit;
@@ -53,5 +55,61 @@ bool al_work_judge_outputs(struct al_work *w, al_work_fit *fit, const void *cont
 	}
 	w->lost = fmax(0, lost);
 	w->whole = whole;
+	return true;
+}
+
+/* ---- directions ---- */
+
+/* The sum over the folds' tokens of what directions are taken of. */
+static bool form(struct al_work *w, struct al_view weights, const struct al_output_roots *r,
+	al_folds folds, struct al_matrix *out, struct al_error *err)
+{
+	const bool is_mean = w->measure != AL_MEASURE_OUTPUTS;
+	const double share = al_statistics_tokens_of(w->statistics, folds)
+		/ al_statistics_tokens(w->statistics);
+
+	al_matrix_finish(&w->gram);
+	w->folds = folds;
+	const bool ok = al_work_gram(w, weights, &w->gram, err)
+		&& (r->n > 0 ? al_work_weigh(w, r, 0, out, err)
+			     : al_duplicate(al_view(w->gram), out, err));
+	w->folds = AL_ALL_FOLDS;
+	al_matrix_finish(&w->gram);
+	for (size_t i = 0; ok && is_mean && i < out->rows * out->cols; i++)
+		out->data[i] *= share;
+	return ok;
+}
+
+static bool add_directions(struct al_work *w, struct al_view weights,
+	const struct al_output_roots *r, size_t fold, struct al_error *err)
+{
+	const size_t n = weights.cols, n_folds = w->statistics->of[AL_STATISTIC_INPUTS].cols;
+	AL_OWNED struct al_matrix fit = {0}, judge = {0}, turned = {0};
+	AL_FREED double *values = al_alloc(n, sizeof(*values));
+
+	if (!form(w, weights, r, ~al_fold(fold), &fit, err)
+		|| !form(w, weights, r, al_fold(fold), &judge, err)
+		|| !al_eigenvectors(fit, values, err)
+		|| !al_product(AL_PLAIN, al_view(judge), AL_PLAIN, al_view(fit), &turned, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const double judged = al_inner(al_columns(al_view(fit), i, 1),
+			al_columns(al_view(turned), i, 1));
+		w->crossed[i] += judged - (fmax(0, values[i]) + judged) / (double)n_folds;
+	}
+	return true;
+}
+
+bool al_work_judge_directions(struct al_work *w, struct al_view weights,
+	const struct al_output_roots *r, struct al_error *err)
+{
+	const size_t n_folds = w->statistics ? w->statistics->of[AL_STATISTIC_INPUTS].cols : 0;
+
+	if (w->crossed || n_folds < 2 || w->measure < AL_MEASURE_DIAGONAL)
+		return true;
+	w->crossed = al_calloc(weights.cols, sizeof(*w->crossed));
+	for (size_t fold = 0; fold < n_folds; fold++)
+		if (!add_directions(w, weights, r, fold, err))
+			return false;
 	return true;
 }

@@ -32,7 +32,10 @@ bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_
 	if ((!is_known && !decompose(w, g, err)) || !al_matrix_init(out, g.rows, rank, err)
 		|| !al_copy(al_columns(al_view(w->directions), 0, rank), *out, err))
 		return false;
-	w->lost += sum_of(w->energies, rank, g.rows);
+	double lost = sum_of(w->energies, rank, g.rows);
+	for (size_t i = rank; w->crossed && i < g.rows; i++)
+		lost += w->crossed[i];
+	w->lost += fmax(0, lost);
 	w->whole += sum_of(w->energies, 0, g.rows);
 	return true;
 }
@@ -122,23 +125,30 @@ bool al_multiply_blocks(const struct al_matrix *blocks, size_t n, size_t width, 
 	return ok;
 }
 
-/* K G K of a part of the Gram matrix, and its leading eigenvectors. */
-bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, size_t first,
-	size_t rank, struct al_matrix *vectors, struct al_error *err)
+bool al_work_weigh(const struct al_work *w, const struct al_output_roots *r, size_t first,
+	struct al_matrix *out, struct al_error *err)
 {
 	const size_t n = r->n * w->width, at = first * w->width;
-	AL_OWNED struct al_matrix half = {0}, turned = {0}, all = {0};
+	AL_OWNED struct al_matrix half = {0}, turned = {0};
 	bool ok = al_matrix_init(&half, n, n, err) && al_matrix_init(&turned, n, n, err)
-		&& al_matrix_init(&all, n, n, err)
+		&& al_matrix_init(out, n, n, err)
 		&& al_multiply_blocks(r->root, r->n, w->width,
 			al_view(al_part(w->gram, at, at, n, n)), half, err);
 
 	for (size_t j = 0; ok && j < n; j++)
 		for (size_t i = 0; i < n; i++)
 			turned.data[j + i * turned.ld] = half.data[i + j * half.ld];
-	ok = ok && al_multiply_blocks(r->root, r->n, w->width, al_view(turned), all, err);
+	ok = ok && al_multiply_blocks(r->root, r->n, w->width, al_view(turned), *out, err);
 	for (size_t j = 0; ok && j < n; j++)
 		for (size_t i = 0; i < j; i++)
-			all.data[i + j * all.ld] = all.data[j + i * all.ld];
-	return ok && al_work_lead(w, all, rank, vectors, err);
+			out->data[i + j * out->ld] = out->data[j + i * out->ld];
+	return ok;
+}
+
+bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, size_t first,
+	size_t rank, struct al_matrix *vectors, struct al_error *err)
+{
+	AL_OWNED struct al_matrix all = {0};
+
+	return al_work_weigh(w, r, first, &all, err) && al_work_lead(w, all, rank, vectors, err);
 }

@@ -232,8 +232,9 @@ bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *e
 	AL_OWNED struct al_matrix vectors = {0}, left = {0}, right = {0};
 	struct al_output_roots r = {0};
 	AL_SCRATCH(scratch);
-	bool ok = al_work_gram(w, weights, &w->gram, err)
-		&& (!is_weighed || al_output_roots_take(&scratch, &r, w, 0, w->n_kv, err));
+	bool ok = (!is_weighed || al_output_roots_take(&scratch, &r, w, 0, w->n_kv, err))
+		&& al_work_judge_directions(w, weights, &r, err)
+		&& al_work_gram(w, weights, &w->gram, err);
 
 	ok = ok
 		&& (is_weighed ? al_work_lead_weighed(w, &r, 0, rank, &vectors, err)

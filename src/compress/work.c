@@ -117,6 +117,7 @@ void al_work_finish(struct al_work *w)
 	al_matrix_finish(&w->gram);
 	al_matrix_finish(&w->directions);
 	free(w->energies);
+	free(w->crossed);
 	al_scratch_finish(&w->scratch);
 	al_control_finish(&w->control);
 }

@@ -35,6 +35,7 @@ struct al_work {
 	struct al_matrix gram; /* of the values (keys): W^T C W, or the outputs' moment */
 	struct al_matrix directions; /* all eigenvectors, of which `al_work_lead` last took some */
 	double *energies; /* their eigenvalues */
+	double *crossed; /* of kv-latent by data: what is added to them, cross-fitted; else NULL */
 	double lost, whole; /* squares of the error in the measure */
 };
 
@@ -106,6 +107,12 @@ typedef bool al_work_fit(struct al_work *w, const void *context, struct al_view 
 bool al_work_judge_outputs(struct al_work *w, al_work_fit *fit, const void *context,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* w->crossed of the directions that `al_work_lead` takes of the weights' Gram matrix, or weighed:
+ * directions of all folds but one, by the energy that the fold has in them. `r` may be empty. */
+struct al_output_roots;
+bool al_work_judge_directions(struct al_work *w, struct al_view weights,
+	const struct al_output_roots *r, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- directions.c ---- */
 
 /* The leading eigenvectors of a symmetric matrix, which is destroyed, [rows][rank]; what the others
@@ -138,6 +145,8 @@ bool al_multiply_blocks(const struct al_matrix *blocks, size_t n, size_t width, 
 	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 
 /* K G K of the part of the Gram matrix from head `first` on, and its leading eigenvectors. */
+bool al_work_weigh(const struct al_work *w, const struct al_output_roots *r, size_t first,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, size_t first,
 	size_t rank, struct al_matrix *vectors, struct al_error *err) AL_MUST_CHECK;
 

@@ -210,6 +210,23 @@ class Conversion:
             more -= (folds[-1] + squares(give, others)) / K
         return sum(folds) / whole, math.sqrt((sum(folds) + more) / whole)
 
+    def judged_directions(self, i, m, W, rank):
+        """what directions beyond a rank hold, cross-fitted in the same way"""
+        def form(ids):
+            all_, self.ids = self.ids, ids
+            C = self.measure_of(i, m) * sum(map(len, ids))
+            self.ids = all_
+            return W.T @ C @ W
+        def beyond(F, Z):
+            return np.trace(F) - np.trace(Z.T @ F @ Z)
+        vectors = lambda F: np.linalg.eigh(F)[1][:, ::-1][:, :rank]
+        K, lost = min(4, len(self.ids)), beyond(form(self.ids), vectors(form(self.ids)))
+        for k in range(K):
+            others, own = form([s for j, s in enumerate(self.ids) if j % K != k]), form(self.ids[k::K])
+            judged = beyond(own, vectors(others))
+            lost += judged - (judged + beyond(others, vectors(others))) / K
+        return lost
+
     def refitted(self, i, convert):
         """for `judged`: W_O fitted to the heads of a copy that convert(copy) changes by self.ids"""
         def make(ids):
@@ -299,6 +316,8 @@ class Conversion:
             for kv in range(len(ws)):
                 K[kv * d:(kv + 1) * d, kv * d:(kv + 1) * d] = root(sum(a.o[h] @ a.o[h].T for h in self.group(a, kv)))
         Z, lost, whole = leading(R @ K, rank)
+        if has_data and m not in ("weights", "gain"):
+            lost = self.judged_directions(i, m, W @ K, rank) / sum(map(len, self.ids))
         new = split(W @ K @ Z @ Z.T @ np.linalg.inv(K), len(ws))
         if of == "keys":
             a.k = new

@@ -82,14 +82,20 @@ bool al_statistics_check(const struct al_module_statistics *statistics, struct a
 	return true;
 }
 
-double al_statistics_tokens(const struct al_module_statistics *statistics)
+double al_statistics_tokens_of(const struct al_module_statistics *statistics, al_folds folds)
 {
 	const struct al_matrix inputs = statistics->of[AL_STATISTIC_INPUTS];
 	double n = 0;
 
 	for (size_t fold = 0; fold < inputs.cols; fold++)
-		n += inputs.data[inputs.rows - 1 + fold * inputs.ld];
+		if (folds & al_fold(fold))
+			n += inputs.data[inputs.rows - 1 + fold * inputs.ld];
 	return n;
+}
+
+double al_statistics_tokens(const struct al_module_statistics *statistics)
+{
+	return al_statistics_tokens_of(statistics, AL_ALL_FOLDS);
 }
 
 int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries)

@@ -146,8 +146,9 @@ bool al_statistics_mean(const struct al_calibration *calibration,
 bool al_statistics_check(const struct al_module_statistics *statistics,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* How many tokens a module saw. */
+/* How many tokens a module saw, all of them or those of some folds. */
 double al_statistics_tokens(const struct al_module_statistics *statistics);
+double al_statistics_tokens_of(const struct al_module_statistics *statistics, al_folds folds);
 /* How many numbers its projections read. */
 static inline size_t al_statistics_inputs(const struct al_module_statistics *statistics)
 {
