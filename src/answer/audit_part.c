@@ -55,7 +55,7 @@ static bool say_covariance(struct al_shard_file *f, const struct al_covariance *
 	if (!c)
 		return covariance->is_folder || say_file(f, "calibration", covariance->path, err);
 	hash = al_hash(hash, &c->source, sizeof(c->source));
-	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+	for (int kind = 0; kind < AL_N_QUERIES && c->n_queries[kind]; kind++)
 		hash = al_hash(hash, c->n_queries[kind], c->n_folds * sizeof(**c->n_queries));
 	hash = al_hash(hash, c->sequences, c->n_sequences * sizeof(*c->sequences));
 	al_shard_file_say(f, "calibration", al_fingerprint_text(&f->arena, hash));

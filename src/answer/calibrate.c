@@ -63,15 +63,26 @@ static bool is_imatrix(const char *path)
 struct head {
 	const char *module;
 	size_t head;
+	double induction, duplicate_token, previous_token;
 	double self, previous, first, duplicates, successors, span;
 	int64_t nearest;
 	double js_distance, mean_js_distance, entropy, norm;
 	int64_t tokens;
 };
 
+enum { WITH_BEHAVIOR = 1 };
+
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct head, module, "Module")},
 	{AL_SHOW_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct head, induction, "Induction", .group = "Random tokens twice", .digits = 4),
+		.when = WITH_BEHAVIOR},
+	{AL_SHOW(struct head, duplicate_token, "Duplicate", .group = "Random tokens twice",
+		 .digits = 4),
+		.when = WITH_BEHAVIOR},
+	{AL_SHOW(struct head, previous_token, "Previous", .group = "Random tokens twice",
+		 .digits = 4),
+		.when = WITH_BEHAVIOR},
 	{AL_SHOW(struct head, self, "Self", .group = "Attention to", .digits = 4)},
 	{AL_SHOW(struct head, previous, "Previous", .group = "Attention to", .digits = 4)},
 	{AL_SHOW(struct head, first, "First", .group = "Attention to", .digits = 4)},
@@ -92,6 +103,9 @@ static const struct shown {
 	enum al_statistic_kind kind;
 	size_t member;
 } shown[] = {
+	{AL_STATISTIC_RANDOM_SUCCESSORS, offsetof(struct head, induction)},
+	{AL_STATISTIC_RANDOM_DUPLICATES, offsetof(struct head, duplicate_token)},
+	{AL_STATISTIC_RANDOM_PREVIOUS, offsetof(struct head, previous_token)},
 	{AL_STATISTIC_SELF, offsetof(struct head, self)},
 	{AL_STATISTIC_PREVIOUS, offsetof(struct head, previous)},
 	{AL_STATISTIC_FIRST, offsetof(struct head, first)},
@@ -127,6 +141,8 @@ static bool find_means(const struct al_calibration *calibration,
 {
 	for (size_t i = 0; i < N_SHOWN; i++) {
 		AL_OWNED struct al_matrix means = {0};
+		if (!al_calibration_has(calibration, shown[i].kind))
+			continue;
 		if (!al_statistics_mean(calibration, module, shown[i].kind, &means, err))
 			return false;
 		for (size_t head = 0; head < means.rows; head++)
@@ -208,6 +224,11 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 		al_calibration_say_few(arena, calibration));
 }
 
+static bool has_behavior(const struct al_calibration *calibration)
+{
+	return al_calibration_has(calibration, AL_STATISTIC_RANDOM_SUCCESSORS);
+}
+
 static void note_columns(struct al_table *table, const struct al_calibration *calibration)
 {
 	const char *n[AL_N_QUERIES];
@@ -223,6 +244,13 @@ static void note_columns(struct al_table *table, const struct al_calibration *ca
 		"follow "
 		"these directly (Successors)",
 		n[AL_QUERIES_LATER], n[AL_QUERIES_REPEATED]);
+	if (has_behavior(calibration))
+		al_table_note(table,
+			"random tokens twice: mean attention weight of %s that come again on the "
+			"one "
+			"behind their first occurrence (Induction) and on that occurrence "
+			"(Duplicate); of %s on the one before them (Previous)",
+			n[AL_QUERIES_RANDOM_REPEATED], n[AL_QUERIES_RANDOM_LATER]);
 	al_table_note(table, "distance: between query and key, weighted by attention");
 	al_table_note(table,
 		"JS distance: square root of the Jensen-Shannon divergence (nats) between two "
@@ -233,7 +261,8 @@ static void note_columns(struct al_table *table, const struct al_calibration *ca
 bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err)
 {
-	struct al_table *table = al_session_table(session, "calibration", fields, 0,
+	struct al_table *table = al_session_table(session, "calibration", fields,
+		has_behavior(calibration) ? WITH_BEHAVIOR : 0,
 		"Attention statistics, recorded in %s", folder);
 
 	for (size_t i = 0; i < calibration->n_modules; i++)
@@ -255,6 +284,7 @@ struct calibrate_options {
 	struct al_output_options output;
 	const char *target; /* a folder, or a file of an imatrix */
 	int64_t n_folds; /* 0: AL_FOLDS */
+	bool has_behavior;
 	struct al_layout_options layout;
 	struct al_input_options input;
 };
@@ -267,6 +297,8 @@ static const struct al_option_row output_rows[] = {
 	OPTION_COUNT(struct calibrate_options, n_folds, "folds", "K",
 		"folds of sequences, which judge what the others fit (default 4)", .least = 1,
 		.most = AL_MOST_FOLDS),
+	OPTION_FLAG(struct calibrate_options, has_behavior, "behavior",
+		"induction and duplicate tokens, on random tokens twice"),
 	OPTION_END,
 };
 
@@ -303,6 +335,9 @@ static bool record(struct calibrating *c, struct al_error *err)
 
 	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
 		    (size_t)c->options->n_folds, c->model.watch, err)
+		|| (c->options->has_behavior
+			&& !al_calibration_record_behavior(calibration, &c->model.running->network,
+				c->model.watch, err))
 		|| !al_calibration_add_table(c->session, calibration, target, err))
 		return false;
 	al_session_next_question(c->session, "audit", al_layout_groups,

@@ -30,6 +30,7 @@ CASES = ['mistral', 'gemma2', 'gpt_oss', 'bloom', 'bert', 't5']
 SHORT = 7  # tokens of a case's sequence, at most
 SEQUENCES = [[1, 5, 3, 7, 5, 9, 4, 6, 5, 3, 3, 8, 2, 9, 1, 4, 6, 7, 7, 2], [1, 4, 4, 2, 8], [3], [2, 2, 2], [6, 1, 6]]
 FOLDS = 2
+RANDOM = 32
 TOLERANCE = 1e-6  # float32
 
 
@@ -46,8 +47,8 @@ def read(path):
 def record(model, sequences, folder):
     tokens = folder / 'tokens'
     tokens.write_text(''.join(' '.join(map(str, ids)) + '\n' for ids in sequences))
-    subprocess.run([program, 'calibrate', model, '--tokens', tokens, '--folds', str(FOLDS), '-o', folder / 'out', '-q'],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, 'calibrate', model, '--tokens', tokens, '--folds', str(FOLDS), '--behavior', '-o',
+                    folder / 'out', '-q'], check=True, stdout=subprocess.DEVNULL)
     return read(folder / 'out/calibration.safetensors')
 
 
@@ -64,6 +65,44 @@ def attention(weights, config, ids):
     reference.FAMILIES[config['model_type']](dict(weights), config, ids)
     reference.attend = attend
     return layers
+
+
+def uniform(number):
+    """Numbers of a stream, as src/base/random.c draws them: xoshiro256++ from SplitMix64."""
+    most = 2**64 - 1
+
+    def mix(z):
+        z = z + 0x9e3779b97f4a7c15 & most
+        out = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & most
+        out = (out ^ out >> 27) * 0x94d049bb133111eb & most
+        return z, out ^ out >> 31
+
+    chain, state = 0, []
+    for name in (0, number, 0, 0):
+        chain = mix(chain ^ name)[1]
+    for _ in range(4):
+        chain, drawn = mix(chain)
+        state.append(drawn)
+    while True:
+        a, b, c, d = state
+        x = a + d & most
+        yield ((((x << 23 | x >> 41) & most) + a & most) >> 11) * 2**-53
+        c, d = c ^ a, d ^ b
+        b, a = b ^ c, a ^ d
+        state = [a, b, c ^ (state[1] << 17 & most), (d << 45 | d >> 19) & most]
+
+
+def repeated(config, number, n, has_first):
+    """Random tokens twice, behind the token that begins a text."""
+    kinds = ['bos', 'eos', 'pad', 'cls', 'sep', 'unk', 'mask', 'decoder_start']
+    named = [config.get(kind + '_token_id') for kind in kinds]
+    drawn = []
+    for u in uniform(number):
+        token = int(u * config['vocab_size'])
+        if token not in named + drawn:
+            drawn.append(token)
+        if len(drawn) == n:
+            return named[:1] * has_first + drawn + drawn
 
 
 def behavior(a, seen, ids):
@@ -83,7 +122,7 @@ def behavior(a, seen, ids):
     return out, {'queries': len(sampled), 'queries.later': n - 1, 'queries.repeated': equal.any(1).sum()}
 
 
-def check(model, sequences):
+def check(title, model, sequences):
     config = json.loads(pathlib.Path(model, 'config.json').read_text())
     weights = reference.load(str(model))
     with tempfile.TemporaryDirectory() as folder:
@@ -96,14 +135,24 @@ def check(model, sequences):
             sums = {f'{modules[layer]}.{name}': numbers for name, numbers in sums.items()}
             for name, numbers in (sums | (counts if layer == 0 else {})).items():
                 wanted.setdefault(name, np.zeros((FOLDS, np.size(numbers))))[i % FOLDS] += numbers
-    for name, numbers in wanted.items():
-        difference = np.abs(stored[name].reshape(FOLDS, -1) - numbers).max() / max(np.abs(numbers).max(), 1)
-        assert difference <= TOLERANCE, (model, name, difference, stored[name], numbers)
-    print(f'{model}: {len(wanted)} sums agree')
+    n = int(stored['queries.random_repeated'].sum()) // RANDOM
+    length = int(stored['queries.random_later'].sum()) // RANDOM + 1
+    assert 2 <= n <= 50 and length - 2 * n == (config.get('bos_token_id') is not None), (title, n, length)
+    for i in range(RANDOM):
+        ids = np.array(repeated(config, i, n, length - 2 * n))
+        for layer, (a, seen) in enumerate(attention(weights, config, ids)):
+            sums, _ = behavior(a, seen, ids)
+            for kind in ['previous', 'duplicates', 'successors']:
+                to = wanted.setdefault(f'{modules[layer]}.random_{kind}', np.zeros((FOLDS, len(a))))
+                to[i % FOLDS] += sums[kind]
+    for kind, numbers in wanted.items():
+        difference = np.abs(stored[kind].reshape(FOLDS, -1) - numbers).max() / max(np.abs(numbers).max(), 1)
+        assert difference <= TOLERANCE, (title, kind, difference, stored[kind], numbers)
+    print(f'{title}: {len(wanted)} sums agree')
 
 
-check(PLAIN, SEQUENCES)
+check(PLAIN, PLAIN, SEQUENCES)
 for case in CASES:
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([write_tiny, f'tests/data/forward/{case}.json', folder], check=True)
-        check(folder, [ids[:SHORT] for ids in SEQUENCES])
+        check(case, folder, [ids[:SHORT] for ids in SEQUENCES])

@@ -1,10 +1,10 @@
 /* What heads attend to: of each head of a batch's sequences the sums behind the statistics from
- * AL_STATISTIC_SELF on (calibration.h), taken from attention weights as they come. */
+ * AL_STATISTIC_SELF to _SPANS (calibration.h), taken from attention weights as they come. */
 #pragma once
 
 #include "model/calibration/calibration.h"
 
-enum { AL_N_ATTENDED = AL_N_STATISTICS - AL_STATISTIC_SELF };
+enum { AL_N_ATTENDED = AL_STATISTIC_SPANS + 1 - AL_STATISTIC_SELF };
 
 struct al_attended {
 	const struct al_batch *all;

@@ -4,7 +4,8 @@
 #include "base/hash.h"
 #include "model/heads/views.h"
 
-const char *const al_queries_names[AL_N_QUERIES] = {"queries", "queries.later", "queries.repeated"};
+const char *const al_queries_names[AL_N_QUERIES] = {"queries", "queries.later", "queries.repeated",
+	"queries.random_later", "queries.random_repeated"};
 
 const struct al_recorded_statistic al_statistics[AL_N_STATISTICS] = {
 	[AL_STATISTIC_INPUTS] = {"inputs", AL_SIZE_INPUTS, true, .over = AL_QUERIES_ALL},
@@ -23,6 +24,12 @@ const struct al_recorded_statistic al_statistics[AL_N_STATISTICS] = {
 	[AL_STATISTIC_SUCCESSORS] = {"successors", AL_SIZE_HEADS, .is_share = true,
 		.over = AL_QUERIES_REPEATED},
 	[AL_STATISTIC_SPANS] = {"spans", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_RANDOM_PREVIOUS] = {"random_previous", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_RANDOM_LATER},
+	[AL_STATISTIC_RANDOM_DUPLICATES] = {"random_duplicates", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_RANDOM_REPEATED},
+	[AL_STATISTIC_RANDOM_SUCCESSORS] = {"random_successors", AL_SIZE_HEADS, .is_share = true,
+		.over = AL_QUERIES_RANDOM_REPEATED},
 };
 
 void al_calibration_finish(void *object)
@@ -102,7 +109,8 @@ int64_t al_calibration_queries(const struct al_calibration *calibration, enum al
 {
 	int64_t n = 0;
 
-	for (size_t fold = 0; fold < calibration->n_folds; fold++)
+	for (size_t fold = 0; calibration->n_queries[queries] && fold < calibration->n_folds;
+		fold++)
 		n += calibration->n_queries[queries][fold];
 	return n;
 }
@@ -197,6 +205,13 @@ static void add_folds(struct al_matrix to, struct al_matrix from, size_t first)
 			to.data[i + (first + j) % to.cols * to.ld] += from.data[i + j * from.ld];
 }
 
+/* Behavior counts once. */
+static bool adds(const struct al_calibration *other, enum al_statistic_kind kind, bool is_there)
+{
+	return al_calibration_has(other, kind)
+		&& !(is_there && al_queries_are_random(al_statistics[kind].over));
+}
+
 static bool add_module(struct al_calibration *calibration, struct al_module_statistics *to,
 	const struct al_calibration *other, struct al_error *err)
 {
@@ -206,13 +221,19 @@ static bool add_module(struct al_calibration *calibration, struct al_module_stat
 		return false;
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 		const char *name = al_statistics[kind].name;
-		if (to->of[kind].rows != from->of[kind].rows)
-			return al_fail(err, AL_EINPUT, "%s: %s.%s has %zu numbers, expected %zu",
-				other->path, to->name, name, from->of[kind].rows,
-				to->of[kind].rows);
-		if (!widen(&to->of[kind], calibration->n_folds, err))
+		struct al_matrix *own = &to->of[kind];
+		const struct al_matrix more = from->of[kind];
+		const bool is_more = adds(other, (enum al_statistic_kind)kind, own->rows > 0);
+		if (own->rows == 0 && is_more
+			&& !al_matrix_init(own, more.rows, calibration->n_folds, err))
 			return false;
-		add_folds(to->of[kind], from->of[kind], calibration->n_sequences);
+		if (is_more && own->rows != more.rows)
+			return al_fail(err, AL_EINPUT, "%s: %s.%s has %zu numbers, expected %zu",
+				other->path, to->name, name, more.rows, own->rows);
+		if (!widen(own, calibration->n_folds, err))
+			return false;
+		if (is_more)
+			add_folds(*own, more, calibration->n_sequences);
 	}
 	return al_statistics_check(to, err) || al_in(err, "%s: %s: with it", other->path, to->name);
 }
@@ -222,14 +243,18 @@ static void add_queries(struct al_calibration *calibration, const struct al_cali
 	size_t n_folds)
 {
 	for (int kind = 0; kind < AL_N_QUERIES; kind++) {
-		int64_t *queries = al_calloc(n_folds, sizeof(*queries));
-		memcpy(queries, calibration->n_queries[kind],
-			calibration->n_folds * sizeof(*queries));
-		for (size_t fold = 0; fold < other->n_folds; fold++)
-			queries[(calibration->n_sequences + fold) % n_folds] +=
-				other->n_queries[kind][fold];
-		free(calibration->n_queries[kind]);
-		calibration->n_queries[kind] = queries;
+		int64_t *own = calibration->n_queries[kind], *more = other->n_queries[kind];
+		if (!own && !more)
+			continue;
+		calibration->n_queries[kind] = al_calloc(n_folds, sizeof(*own));
+		for (size_t i = 0; own && i < calibration->n_folds; i++)
+			calibration->n_queries[kind][i] += own[i];
+		for (size_t i = 0; more && !(own && al_queries_are_random((enum al_queries)kind))
+			&& i < other->n_folds;
+			i++)
+			calibration->n_queries[kind][(calibration->n_sequences + i) % n_folds] +=
+				more[i];
+		free(own);
 	}
 	calibration->n_folds = n_folds;
 }

@@ -28,7 +28,12 @@
  * each added up over all tokens of the fold, but distances and logits over "queries" of them, U64
  * [K]; previous and first over "queries.later", those behind a sequence's first token; duplicates
  * and successors over "queries.repeated", those of which an equal token comes earlier. The mean is
- * over these: each query counts alike, however many keys it sees. "sequences" U64: a fingerprint
+ * over these: each query counts alike, however many keys it sees. Where behavior was recorded, on
+ * random tokens that repeat (behavior.c), also
+ *
+ *     MODULE.random_previous, .random_duplicates, .random_successors   [n_heads]
+ *
+ * over "queries.random_later" and "queries.random_repeated". "sequences" U64: a fingerprint
  * (FNV-1a) of each sequence of tokens. Its metadata:
  * attnledger.calibration (the format's number, 2) and .source (fingerprint of the checkpoint's
  * headers and tensors). */
@@ -57,6 +62,9 @@ enum al_statistic_kind {
 	AL_STATISTIC_DUPLICATES,
 	AL_STATISTIC_SUCCESSORS,
 	AL_STATISTIC_SPANS,
+	AL_STATISTIC_RANDOM_PREVIOUS,
+	AL_STATISTIC_RANDOM_DUPLICATES,
+	AL_STATISTIC_RANDOM_SUCCESSORS,
 	AL_N_STATISTICS,
 };
 
@@ -66,6 +74,8 @@ enum al_queries {
 	AL_QUERIES_SAMPLED,
 	AL_QUERIES_LATER,
 	AL_QUERIES_REPEATED,
+	AL_QUERIES_RANDOM_LATER, /* these and the next are there where behavior was recorded */
+	AL_QUERIES_RANDOM_REPEATED,
 	AL_N_QUERIES,
 	AL_QUERIES_ALL = AL_N_QUERIES,
 };
@@ -90,7 +100,7 @@ struct al_calibration {
 	struct al_arena arena;
 	const char *path; /* where it was read from, for messages */
 	uint64_t source;
-	int64_t *n_queries[AL_N_QUERIES]; /* [n_folds] each */
+	int64_t *n_queries[AL_N_QUERIES]; /* [n_folds] each; NULL: not recorded */
 	size_t n_folds;
 	uint64_t *sequences; /* fingerprints, [n_sequences], rising */
 	size_t n_sequences;
@@ -107,6 +117,10 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same of random tokens that repeat, for statistics that aren't there yet. */
+bool al_calibration_record_behavior(struct al_calibration *calibration, struct al_network *network,
+	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
+
 /* The file appears whole or not at all. */
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
@@ -121,7 +135,8 @@ bool al_calibration_read_for(struct al_calibration *calibration, const char *pat
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds `other`, as if its sequences had been recorded behind these; the larger number of folds
- * counts, and that of both where it is at most AL_FOLDS. Refused: one of another model or of
+ * counts, and that of both where it is at most AL_FOLDS. Behavior is of the same random tokens in
+ * both and counts once. Refused: one of another model or of
  * other modules, and one whose sequences of tokens are all counted already. */
 bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
 	struct al_error *err) AL_MUST_CHECK;
@@ -129,6 +144,20 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 /* The statistics of the module of that name. */
 bool al_calibration_find(const struct al_calibration *calibration, const char *name,
 	const struct al_module_statistics **out, struct al_error *err) AL_MUST_CHECK;
+
+static inline bool al_queries_are_random(enum al_queries queries)
+{
+	return queries == AL_QUERIES_RANDOM_LATER || queries == AL_QUERIES_RANDOM_REPEATED;
+}
+
+/* Was it recorded? All is but behavior. */
+static inline bool al_calibration_has(const struct al_calibration *calibration,
+	enum al_statistic_kind kind)
+{
+	const enum al_queries over = al_statistics[kind].over;
+
+	return over == AL_QUERIES_ALL || calibration->n_queries[over];
+}
 
 /* How many queries there are of a counted kind, in all folds. */
 int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries);

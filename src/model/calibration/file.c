@@ -34,13 +34,16 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 			const struct al_module_statistics *module = &calibration->modules[i];
+			if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
+				continue;
 			tensors[(*n)++] = describe(arena,
 				al_format(arena, "%s.%s", module->name, al_statistics[kind].name),
 				"F64", module->of[kind].cols, module->of[kind].rows);
 		}
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
-		tensors[(*n)++] = describe(arena, al_queries_names[kind], "U64",
-			calibration->n_folds, 0);
+		if (calibration->n_queries[kind])
+			tensors[(*n)++] = describe(arena, al_queries_names[kind], "U64",
+				calibration->n_folds, 0);
 	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 0);
 	return tensors;
 }
@@ -58,8 +61,9 @@ static bool append_all(struct al_safetensors_writer *writer,
 				return false;
 		}
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
-		if (!al_safetensors_append(writer, calibration->n_queries[kind],
-			    8 * calibration->n_folds, err))
+		if (calibration->n_queries[kind]
+			&& !al_safetensors_append(writer, calibration->n_queries[kind],
+				8 * calibration->n_folds, err))
 			return false;
 	return al_safetensors_append(writer, calibration->sequences, 8 * calibration->n_sequences,
 		err);
@@ -168,6 +172,8 @@ static bool read_queries(struct al_calibration *calibration, const struct al_che
 	for (int kind = 0; kind < AL_N_QUERIES; kind++) {
 		const char *name = al_queries_names[kind];
 		size_t n;
+		if (al_queries_are_random((enum al_queries)kind) && !al_checkpoint_find(file, name))
+			continue;
 		if (!read_counts(file, name, &calibration->n_queries[kind], &n, err))
 			return false;
 		if (n < 1 || n > AL_MOST_FOLDS)
@@ -242,7 +248,8 @@ static bool check_shares(const struct al_calibration *calibration,
 }
 
 /* Squares are of inputs, of n_heads*d_value outputs, or of heads; vectors of the latter two. */
-static bool check_sizes(const struct al_module_statistics *module, struct al_error *err)
+static bool check_sizes(const struct al_calibration *calibration,
+	const struct al_module_statistics *module, struct al_error *err)
 {
 	const size_t n_heads = al_statistics_heads(module), width = al_statistics_outputs(module);
 	const size_t sizes[] = {al_statistics_inputs(module) + 1, width, n_heads};
@@ -250,6 +257,8 @@ static bool check_sizes(const struct al_module_statistics *module, struct al_err
 
 	for (int kind = 0; ok && kind < AL_N_STATISTICS; kind++) {
 		const size_t n = module->of[kind].rows;
+		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
+			continue;
 		ok = (al_statistics[kind].is_square ? al_packed_order(n) : n)
 			== sizes[al_statistics[kind].size];
 	}
@@ -261,7 +270,7 @@ static bool check_sizes(const struct al_module_statistics *module, struct al_err
 static bool check_module(const struct al_calibration *calibration,
 	const struct al_module_statistics *module, struct al_error *err)
 {
-	if (!check_sizes(module, err))
+	if (!check_sizes(calibration, module, err))
 		return false;
 	for (int i = 0; i < AL_N_STATISTICS; i++) {
 		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
@@ -286,6 +295,8 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 		const char *full = al_format(&calibration->arena, "%s.%s", name,
 			al_statistics[kind].name);
 		const struct al_tensor *tensor = al_checkpoint_find(file, full);
+		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
+			continue;
 		if (!tensor)
 			return al_fail(err, AL_EINPUT, "tensor %s is missing", full);
 		if (!read_folds(calibration, file, tensor, (enum al_statistic_kind)kind,

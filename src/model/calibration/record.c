@@ -212,6 +212,8 @@ static bool init_module(struct al_calibration *calibration, const struct al_atte
 
 	module->name = al_strdup(&calibration->arena, a->name);
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
+			continue;
 		const size_t n = sizes[al_statistics[kind].size];
 		if (!al_matrix_init(&module->of[kind],
 			    al_statistics[kind].is_square ? n * (n + 1) / 2 : n,
@@ -245,14 +247,14 @@ static void count_queries(struct recording *r)
 {
 	struct al_calibration *calibration = r->calibration;
 
-	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+	for (int kind = 0; kind <= AL_QUERIES_REPEATED; kind++)
 		calibration->n_queries[kind] = al_calloc(calibration->n_folds, sizeof(int64_t));
 	for (size_t i = 0; i < r->all->n_sequences; i++) {
 		const size_t n = r->all->begin[i + 1] - r->all->begin[i];
 		const size_t counts[AL_N_QUERIES] = {[AL_QUERIES_SAMPLED] = al_sampled_queries(n),
 			[AL_QUERIES_LATER] = n - 1,
 			[AL_QUERIES_REPEATED] = al_attended_repeated(&r->attended, i)};
-		for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		for (int kind = 0; kind <= AL_QUERIES_REPEATED; kind++)
 			calibration->n_queries[kind][i % calibration->n_folds] += (int64_t)
 				counts[kind];
 	}
