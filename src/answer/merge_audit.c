@@ -369,15 +369,25 @@ static void answer_as_audit(struct merging *m, const char *path, const char *con
 {
 	struct al_command_line *line = &m->session->line;
 	struct al_arena *arena = &m->session->arena;
-	const struct al_texts options = al_options_texts(al_audit_shaping, &m->asked, arena);
-	const char **words = al_new_array(arena, const char *, options.n + 3);
+	static const struct al_option_group groups[] = {{al_layout_rows,
+								offsetof(struct al_audit_asked,
+									layout)},
+		{al_module_rows, offsetof(struct al_audit_asked, layout)},
+		{al_audit_shaping_rows, 0}, {al_audit_file_rows, 0}, {NULL, 0}};
+	const struct al_texts options = al_options_texts(groups, &m->asked, arena);
+	const char **words = al_new_array(arena, const char *, 2 * options.n + 3);
 
 	words[0] = al_strdup(arena, path);
 	words[1] = config ? al_strdup(arena, config) : NULL;
 	line->words = words;
 	line->n_words = config ? 2 : 1;
-	for (size_t i = 0; i < options.n; i++)
-		words[line->n_words + i] = al_strdup(arena, options.items[i]);
+	const char **rest = words + line->n_words;
+	for (size_t i = 0; i < options.n; i++) {
+		const size_t n = strcspn(options.items[i], "=");
+		*rest++ = al_strndup(arena, options.items[i], n);
+		if (options.items[i][n])
+			*rest++ = al_strdup(arena, options.items[i] + n + 1);
+	}
 	m->session->style.arguments = words;
 	m->session->style.command = "audit";
 }

@@ -1,6 +1,7 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
  * W_O of the others fitted anew, which gives their one order. Needs a calibration; an imatrix, of
  * which heads' outputs have no products with each other, gives the first alone. */
+#include "audit/doing.h"
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
@@ -13,17 +14,26 @@ struct row {
 	double relative; /* per cent */
 	int64_t twin;
 	const char *place;
+	const char *doing; /* written when all heads are known */
+	struct al_alike_head alike;
 };
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
 	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
-	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
+	{AL_SHOW(struct row, doing, "Attends to")},
+	{{.key = "alike", .title = "head", .group = "Nearest head"},
+		AL_MEMBER(struct row, alike.head)},
+	{{.key = "logit_correlation", .title = "logits", .group = "Nearest head", .digits = 2},
+		AL_MEMBER(struct row, alike.logits)},
+	{{.key = "output_cka", .title = "outputs", .group = "Nearest head", .digits = 2},
+		AL_MEMBER(struct row, alike.outputs)},
+	{{.key = "error_compensated", .title = "error", .group = "Refit", .digits = 4},
 		AL_MEMBER(struct row, worth.compensated.mean)},
-	{{.key = "error_compensated_error", .title = "Standard error", .digits = 4},
+	{{.key = "error_compensated_error", .title = "+-", .group = "Refit", .digits = 4},
 		AL_MEMBER(struct row, worth.compensated.error)},
+	{AL_SHOW(struct row, relative, "Of mean", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, place, "Of its layer")},
-	{AL_SHOW(struct row, relative, "Of an average head", .unit = "%", .digits = 1)},
 	{{.key = "error_dropped", .title = "Error without it", .digits = 4},
 		AL_MEMBER(struct row, worth.dropped)},
 	{{.key = "output_share", .title = "Share of output", .digits = 4},
@@ -45,17 +55,25 @@ static double average(const struct al_head_worth *worth, size_t n_heads)
 	return sqrt(sum / (double)n_heads);
 }
 
+/* A module's heads, [n_heads] each. */
+struct judged {
+	struct al_head_worth *worth;
+	struct al_alike_head *alike;
+};
+
 /* Fits that no other tokens judge aren't shown. */
 static void add_row(struct al_table *table, const struct al_audit_module *module, size_t head,
-	const struct al_head_worth *worth, double mean, bool has_ties)
+	const struct judged *judged, double mean, bool has_ties)
 {
+	const struct al_head_worth *worth = &judged->worth[head];
 	const bool has_fits = !isnan(worth->compensated.error);
 	const bool is_first = has_ties ? worth->is_tied : worth->is_least;
 	struct row row = {al_audit_place_of(module), head, *worth,
 		mean > 0 ? 100 * al_head_cost(worth) / mean : 0, (int64_t)worth->twin,
 		!has_fits || !is_first ? NULL
 			: has_ties     ? "tied"
-				       : "least"};
+				       : "least",
+		NULL, judged->alike[head]};
 
 	if (!has_fits)
 		row.worth.compensated.mean = NAN;
@@ -67,8 +85,9 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 }
 
 static void add_rows(struct al_table *table, const struct al_audit_module *module,
-	const struct al_head_worth *worth)
+	const struct judged *judged)
 {
+	const struct al_head_worth *worth = judged->worth;
 	const size_t n_heads = (size_t)module->attention->n_heads;
 	const double mean = average(worth, n_heads);
 	size_t n_tied = 0;
@@ -76,11 +95,11 @@ static void add_rows(struct al_table *table, const struct al_audit_module *modul
 	for (size_t head = 0; head < n_heads; head++)
 		n_tied += worth[head].is_tied;
 	for (size_t head = 0; head < n_heads; head++)
-		add_row(table, module, head, &worth[head], mean, n_tied > 1);
+		add_row(table, module, head, judged, mean, n_tied > 1);
 }
 
 static bool judge(const struct al_audit *audit, const struct al_attention *a, struct al_view output,
-	struct al_head_worth *worth, struct al_error *err)
+	const struct judged *judged, struct al_error *err)
 {
 	const struct al_covariance *covariance = audit->options.covariance;
 	const struct al_module_statistics *statistics;
@@ -89,10 +108,13 @@ static bool judge(const struct al_audit *audit, const struct al_attention *a, st
 	if (!al_covariance_imatrix(covariance))
 		return al_calibration_find(&covariance->calibration, a->name, &statistics, err)
 			&& al_heads_judge(statistics->of[AL_STATISTIC_HEADS], output,
-				(size_t)a->n_heads, worth, err);
+				(size_t)a->n_heads, judged->worth, err)
+			&& al_heads_alike(statistics, judged->alike, err);
+	for (int64_t i = 0; i < a->n_heads; i++)
+		judged->alike[i] = (struct al_alike_head){INT64_MIN, NAN, NAN};
 	if (!al_imatrix_read(&covariance->imatrix, a, AL_OUTPUT, &d, err))
 		return false;
-	al_heads_judge_diagonal(d.squares, d.means, output, (size_t)a->n_heads, worth);
+	al_heads_judge_diagonal(d.squares, d.means, output, (size_t)a->n_heads, judged->worth);
 	al_diagonal_finish(&d);
 	return true;
 }
@@ -107,15 +129,17 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	const size_t n_heads = (size_t)a->n_heads;
 	AL_SCRATCH(scratch);
 	AL_OWNED struct al_matrix output = {0};
-	struct al_head_worth *worth;
+	struct judged judged;
 
 	if (!al_covariance_imatrix(covariance) && !al_covariance_calibration(covariance))
 		return true;
-	worth = al_take_array(&scratch, n_heads, sizeof(*worth), err);
-	if (!worth || !al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
-		|| !judge(audit, a, al_view(output), worth, err))
+	judged.worth = al_take_array(&scratch, n_heads, sizeof(*judged.worth), err);
+	judged.alike = al_take_array(&scratch, n_heads, sizeof(*judged.alike), err);
+	if (!judged.worth || !judged.alike
+		|| !al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		|| !judge(audit, a, al_view(output), &judged, err))
 		return false;
-	add_rows(table, module, worth);
+	add_rows(table, module, &judged);
 	return true;
 }
 
@@ -149,10 +173,20 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		note_imatrix(table);
 	if (!calibration)
 		return;
+	struct al_error err;
+	if (!al_doing_fill(calibration, table, "doing", &err))
+		al_table_warn(table, "%s", err.message);
+	al_table_note(table,
+		"attends to: the largest of a head's mean attention weights on itself, the "
+		"previous token, the first token, earlier equal tokens and what follows these "
+		"(induction), where it is 0.1 or more and twice the median of all heads");
+	al_table_note(table,
+		"nearest head: of the same layer with the largest sum of the correlation of logits "
+		"(each query's mean taken away) and linear CKA of outputs");
 	al_table_note(table,
 		"errors: norm of the change of the layer's output, relative to the norm of the "
 		"output, on the %.0f calibration tokens; share: part of the sum of the heads' "
-		"squared outputs; of an average head: the error, W_O refitted where that was "
+		"squared outputs; of mean: the error, W_O refitted where that was "
 		"judged, of the root mean square of the layer's errors without a head",
 		al_statistics_tokens(&calibration->modules[0]));
 	if (calibration->n_folds < 2)
@@ -195,13 +229,14 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 
 const struct al_measurement al_measurement_drop = {
 	.id = "drop",
-	.title = "Effect of removing each head",
+	.title = "What each head does, and what its removal changes",
 	.measured = AL_MEASURED_WITH_OUTPUTS,
 	.needs = {.weights = true},
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "error_compensated", "error_compensated_error",
-			       "place", "relative", "error_dropped", "twin", "error_by_twin"}},
+	.short_form = {.columns = {"module", "head", "doing", "alike", "logit_correlation",
+			       "output_cka", "error_compensated", "error_compensated_error",
+			       "relative", "place", "error_dropped"}},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

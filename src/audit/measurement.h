@@ -39,7 +39,7 @@ struct al_summary_part {
 /* Columns shown by default. */
 struct al_short_form {
 	const char *title; /* NULL: the table's */
-	const char *columns[9]; /* NULL-terminated; those that the table has */
+	const char *columns[12]; /* NULL-terminated; those that the table has */
 	size_t most_rows; /* 0: all */
 	/* In place of these columns: fills an empty table. */
 	void (*fill)(struct al_table *out, const struct al_table *table);
