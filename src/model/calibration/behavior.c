@@ -54,8 +54,8 @@ static bool choose_length(struct repeated *r, struct al_error *err)
 	r->length = n_before + 2 * r->n;
 	return r->n >= 2
 		|| al_fail(err, AL_EINPUT,
-			"the model has %zu positions and %zu ordinary tokens, but --behavior "
-			"repeats two or more",
+			"two are needed, but the model has %zu positions and %zu ordinary tokens: "
+			"leave --behavior out",
 			longest, r->n_left);
 }
 
