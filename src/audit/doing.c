@@ -77,15 +77,16 @@ bool al_heads_alike(const struct al_module_statistics *statistics, struct al_ali
 
 /* ---- in a word ---- */
 
+/* What follows an earlier equal token is often near the query in text: random tokens tell more. */
 static const struct score {
-	enum al_statistic_kind kind;
+	enum al_statistic_kind kind, better;
 	const char *name;
 } scores[] = {
-	{AL_STATISTIC_SELF, "itself"},
-	{AL_STATISTIC_PREVIOUS, "previous token"},
-	{AL_STATISTIC_FIRST, "first token"},
-	{AL_STATISTIC_DUPLICATES, "same token"},
-	{AL_STATISTIC_SUCCESSORS, "induction"},
+	{AL_STATISTIC_SELF, AL_STATISTIC_SELF, "itself"},
+	{AL_STATISTIC_PREVIOUS, AL_STATISTIC_PREVIOUS, "previous token"},
+	{AL_STATISTIC_FIRST, AL_STATISTIC_FIRST, "first token"},
+	{AL_STATISTIC_DUPLICATES, AL_STATISTIC_DUPLICATES, "same token"},
+	{AL_STATISTIC_SUCCESSORS, AL_STATISTIC_RANDOM_SUCCESSORS, "induction"},
 };
 enum { N_SCORES = sizeof(scores) / sizeof(*scores) };
 
@@ -119,6 +120,9 @@ static double median(const double *values, size_t n, double *room)
 static bool find_score(struct scored *s, const struct al_calibration *calibration, size_t score,
 	struct al_error *err)
 {
+	const enum al_statistic_kind kind = al_calibration_has(calibration, scores[score].better)
+		? scores[score].better
+		: scores[score].kind;
 	AL_SCRATCH(room);
 	double *sorted = al_take_array(&room, s->n, sizeof(*sorted), err);
 	size_t n = 0;
@@ -128,8 +132,7 @@ static bool find_score(struct scored *s, const struct al_calibration *calibratio
 		return false;
 	for (size_t i = 0; i < calibration->n_modules; i++) {
 		AL_OWNED struct al_matrix means = {0};
-		if (!al_statistics_mean(calibration, &calibration->modules[i], scores[score].kind,
-			    &means, err))
+		if (!al_statistics_mean(calibration, &calibration->modules[i], kind, &means, err))
 			return false;
 		memcpy(s->of[score] + n, means.data, means.rows * sizeof(double));
 		n += means.rows;
