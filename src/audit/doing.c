@@ -77,27 +77,30 @@ bool al_heads_alike(const struct al_module_statistics *statistics, struct al_ali
 
 /* ---- in a word ---- */
 
-/* What follows an earlier equal token is often near the query in text: random tokens tell more. */
+/* A score stands out that is MUCH of a query's attention, whatever other heads do; or LEAST and
+ * TIMES the median of all heads. What repeats in text is often near the query, so there it takes
+ * MUCH to call it more than chance. */
+static const double MUCH = .4, LEAST = .1, TIMES = 2;
+
 static const struct score {
-	enum al_statistic_kind kind, better;
+	enum al_statistic_kind kind;
 	const char *name;
+	bool takes_much;
 } scores[] = {
-	{AL_STATISTIC_SELF, AL_STATISTIC_SELF, "itself"},
-	{AL_STATISTIC_PREVIOUS, AL_STATISTIC_PREVIOUS, "previous token"},
-	{AL_STATISTIC_FIRST, AL_STATISTIC_FIRST, "first token"},
-	{AL_STATISTIC_DUPLICATES, AL_STATISTIC_DUPLICATES, "same token"},
-	{AL_STATISTIC_SUCCESSORS, AL_STATISTIC_RANDOM_SUCCESSORS, "induction"},
+	{AL_STATISTIC_SELF, "itself", false},
+	{AL_STATISTIC_PREVIOUS, "previous token", false},
+	{AL_STATISTIC_FIRST, "first token", false},
+	{AL_STATISTIC_DUPLICATES, "same token", true},
+	{AL_STATISTIC_SUCCESSORS, "induction", true},
+	{AL_STATISTIC_RANDOM_DUPLICATES, "same token", false},
+	{AL_STATISTIC_RANDOM_SUCCESSORS, "induction", false},
 };
 enum { N_SCORES = sizeof(scores) / sizeof(*scores) };
-
-/* A score stands out that is a tenth of a query's attention or more, and twice the median
- * of all heads. */
-static const double LEAST = .1, TIMES = 2;
 
 /* All heads of all modules, one after the other. */
 struct scored {
 	struct al_scratch scratch;
-	double *of[N_SCORES], median[N_SCORES];
+	double *of[N_SCORES], median[N_SCORES]; /* of NULL: not recorded */
 	size_t n;
 };
 
@@ -120,9 +123,6 @@ static double median(const double *values, size_t n, double *room)
 static bool find_score(struct scored *s, const struct al_calibration *calibration, size_t score,
 	struct al_error *err)
 {
-	const enum al_statistic_kind kind = al_calibration_has(calibration, scores[score].better)
-		? scores[score].better
-		: scores[score].kind;
 	AL_SCRATCH(room);
 	double *sorted = al_take_array(&room, s->n, sizeof(*sorted), err);
 	size_t n = 0;
@@ -132,7 +132,8 @@ static bool find_score(struct scored *s, const struct al_calibration *calibratio
 		return false;
 	for (size_t i = 0; i < calibration->n_modules; i++) {
 		AL_OWNED struct al_matrix means = {0};
-		if (!al_statistics_mean(calibration, &calibration->modules[i], kind, &means, err))
+		if (!al_statistics_mean(calibration, &calibration->modules[i], scores[score].kind,
+			    &means, err))
 			return false;
 		memcpy(s->of[score] + n, means.data, means.rows * sizeof(double));
 		n += means.rows;
@@ -147,7 +148,8 @@ static bool score_all(struct scored *s, const struct al_calibration *calibration
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		s->n += al_statistics_heads(&calibration->modules[i]);
 	for (size_t score = 0; score < N_SCORES; score++)
-		if (!find_score(s, calibration, score, err))
+		if (al_calibration_has(calibration, scores[score].kind)
+			&& !find_score(s, calibration, score, err))
 			return false;
 	return true;
 }
@@ -158,8 +160,10 @@ static const char *say(struct al_arena *arena, const struct scored *s, size_t he
 	size_t best = N_SCORES;
 
 	for (size_t score = 0; score < N_SCORES; score++) {
-		const double own = s->of[score][head];
-		if (own >= LEAST && own >= TIMES * s->median[score]
+		const double own = s->of[score] ? s->of[score][head] : 0;
+		const bool is_relative = !scores[score].takes_much && own >= LEAST
+			&& own >= TIMES * s->median[score];
+		if ((own >= MUCH || is_relative)
 			&& (best == N_SCORES || own > s->of[best][head]))
 			best = score;
 	}

@@ -179,8 +179,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	al_table_note(table,
 		"attends to: the largest of a head's mean attention weights on itself, the "
 		"previous token, the first token, earlier equal tokens and what follows these "
-		"(induction; on random tokens where `calibrate --behavior` recorded it), where it "
-		"is 0.1 or more and twice the median of all heads");
+		"(induction), where it is 0.4 or more, or 0.1 or more and twice the median of all "
+		"heads (the last two: on random tokens, if `calibrate --behavior` recorded them)");
 	al_table_note(table,
 		"nearest head: of the same layer with the largest sum of the correlation of logits "
 		"(each query's mean taken away) and linear CKA of outputs");
