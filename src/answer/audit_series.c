@@ -19,6 +19,7 @@ struct step {
 	double rank, redundancy, different; /* medians over modules */
 	struct drift since_first, since_previous; /* of the first 0, and NAN */
 	struct al_estimate loss;
+	double previous, first, induction; /* of the head that attends so most */
 	const struct al_audit_run *run;
 };
 
@@ -37,6 +38,12 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct step, since_previous.of[AL_FORM_QK])},
 	{{.key = "ov_since_previous", .title = "OV", .group = "Since previous", .digits = 4},
 		AL_MEMBER(struct step, since_previous.of[AL_FORM_OV])},
+	{AL_SHOW(struct step, previous, "previous", .group = "Strongest head", .digits = 2),
+		.when = WITH_LOSS},
+	{AL_SHOW(struct step, first, "first", .group = "Strongest head", .digits = 2),
+		.when = WITH_LOSS},
+	{AL_SHOW(struct step, induction, "induction", .group = "Strongest head", .digits = 2),
+		.when = WITH_LOSS},
 	{{.key = "loss", .title = "nats per token", .group = "Loss", .digits = 4},
 		AL_MEMBER(struct step, loss.mean), .when = WITH_LOSS},
 	{{.key = "loss_error", .title = "standard error", .group = "Loss", .digits = 4},
@@ -189,6 +196,36 @@ static bool measure(struct series *s, struct step *step, struct al_error *err)
 		&& al_checkpoint_check_unchanged(run->opened->checkpoint, err);
 }
 
+/* The largest mean over all heads. */
+static bool find_strongest(const struct al_calibration *calibration, enum al_statistic_kind kind,
+	double *out, struct al_error *err)
+{
+	*out = 0;
+	for (size_t i = 0; i < calibration->n_modules; i++) {
+		AL_OWNED struct al_matrix means = {0};
+		if (!al_statistics_mean(calibration, &calibration->modules[i], kind, &means, err))
+			return false;
+		for (size_t head = 0; head < means.rows; head++)
+			*out = fmax(*out, means.data[head]);
+	}
+	return true;
+}
+
+/* What heads attend to; moments are let go. */
+static bool find_behavior(struct al_running *running, const struct al_watch *watch,
+	struct step *step, struct al_error *err)
+{
+	struct al_calibration calibration;
+
+	if (!al_calibration_record(&calibration, &running->network, &running->all, 1, watch, err))
+		return false;
+	const bool ok = find_strongest(&calibration, AL_STATISTIC_PREVIOUS, &step->previous, err)
+		&& find_strongest(&calibration, AL_STATISTIC_FIRST, &step->first, err)
+		&& find_strongest(&calibration, AL_STATISTIC_SUCCESSORS, &step->induction, err);
+	al_calibration_finish(&calibration);
+	return ok;
+}
+
 static bool evaluate(struct series *s, struct step *step, struct al_error *err)
 {
 	struct al_opened_checkpoint *opened = al_session_checkpoint(s->session, &s->asked.layout,
@@ -208,7 +245,7 @@ static bool evaluate(struct series *s, struct step *step, struct al_error *err)
 	if (!al_evaluate_loss(&running->network, &loss, &progress->watch, err))
 		return false;
 	step->loss = al_loss_estimate(&loss);
-	return true;
+	return find_behavior(running, &progress->watch, step, err);
 }
 
 /* One model at a time. */
@@ -265,6 +302,9 @@ static const struct line {
 	{"redundancy", "redundancy of heads"},
 	{"qk_since_first", "QK, change since the first"},
 	{"ov_since_first", "OV, change since the first"},
+	{"previous", "previous token, strongest head"},
+	{"first", "first token, strongest head"},
+	{"induction", "induction, strongest head"},
 };
 
 static const struct al_figure figure = {
