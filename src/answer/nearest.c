@@ -1,6 +1,7 @@
 /* Each head's nearest one of its module. */
 #include "answer/nearest.h"
 
+#include "audit/doing.h"
 #include "audit/pairs.h"
 
 /* far [n_heads][n_heads] */
@@ -49,6 +50,20 @@ static bool by_weights(const struct al_model_view *view, const struct al_attenti
 	return ok;
 }
 
+static bool by_data(const struct al_module_statistics *statistics, size_t *nearest,
+	struct al_error *err)
+{
+	const size_t n = al_statistics_heads(statistics);
+	AL_SCRATCH(scratch);
+	struct al_alike_head *alike = al_take_array(&scratch, n, sizeof(*alike), err);
+
+	if (!alike || !al_heads_alike(statistics, alike, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		nearest[i] = n > 1 ? (size_t)alike[i].head : i;
+	return true;
+}
+
 bool al_nearest_heads(const struct al_model_view *view, const struct al_attention *attention,
 	const struct al_calibration *calibration, size_t *nearest, struct al_error *err)
 {
@@ -56,10 +71,6 @@ bool al_nearest_heads(const struct al_model_view *view, const struct al_attentio
 
 	if (!calibration)
 		return by_weights(view, attention, nearest, err);
-	AL_OWNED struct al_matrix far = {0};
-	if (!al_calibration_find(calibration, attention->name, &statistics, err)
-		|| !al_statistics_sum(statistics, AL_STATISTIC_DISTANCES, AL_ALL_FOLDS, &far, err))
-		return false;
-	choose(far, nearest);
-	return true;
+	return al_calibration_find(calibration, attention->name, &statistics, err)
+		&& by_data(statistics, nearest, err);
 }

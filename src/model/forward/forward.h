@@ -129,15 +129,6 @@ bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch,
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 
-/* How far each head turns the residual stream: adds to turns[n_sequences][n_heads], over sampled
- * tokens of each sequence, 1 - cos of the angle between what is behind attention as it is and where
- * the head puts out nothing. Nothing where a variant mixes heads before W_O. */
-bool al_layer_turns(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
-	struct al_view_f o, double *turns, struct al_error *err) AL_MUST_CHECK;
-
-/* How many of a sequence's tokens that samples: up to 64, evenly apart. */
-size_t al_turned_tokens(size_t n_tokens);
-
 /* W_O o and its bias: y is [d_model][tokens]. */
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;

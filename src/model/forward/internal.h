@@ -245,10 +245,6 @@ struct al_layer {
 bool al_read_input(struct al_scratch *scratch, const struct al_norm *norm, struct al_view_f x,
 	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
 
-/* x += y, what attention puts out, with the norms before and after; y is destroyed. */
-void al_layer_add_attention(const struct al_layer *layer, struct al_matrix_f y,
-	struct al_matrix_f x);
-
 /* Attention weights as they come: a head of a sequence is number sequence*n_heads + head. */
 struct al_watched {
 	const struct al_layer *layer;

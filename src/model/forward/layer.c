@@ -181,18 +181,12 @@ static bool add_beside(const struct al_layer *layer, const struct al_batch *batc
 	return true;
 }
 
-void al_layer_add_attention(const struct al_layer *layer, struct al_matrix_f y,
-	struct al_matrix_f x)
-{
-	add(layer, x, &layer->attention_behind, y, &layer->attention_sum);
-}
-
 bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,
 	struct al_matrix_f x, struct al_error *err)
 {
 	if (layer->is_parallel && !add_beside(layer, batch, x, err))
 		return false;
-	al_layer_add_attention(layer, y, x);
+	add(layer, x, &layer->attention_behind, y, &layer->attention_sum);
 	if (!layer->is_parallel) {
 		if (!feed(layer, batch, al_view_f(x), y, err))
 			return false;
