@@ -4,7 +4,7 @@
 #include "model/calibration/calibration.h"
 #include "model/heads/views.h"
 
-/* nearest [n_heads]: by the distance of what they attend to, as the calibration recorded it;
+/* nearest [n_heads]: by logits and outputs, as the calibration recorded them (al_heads_alike);
  * without one (NULL) by the cosines of their weights' forms, QK and OV added. The only head's is
  * itself. */
 bool al_nearest_heads(const struct al_model_view *view, const struct al_attention *attention,
