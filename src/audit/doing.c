@@ -163,8 +163,7 @@ static const char *say(struct al_arena *arena, const struct scored *s, size_t he
 		const double own = s->of[score] ? s->of[score][head] : 0;
 		const bool is_relative = !scores[score].takes_much && own >= LEAST
 			&& own >= TIMES * s->median[score];
-		if ((own >= MUCH || is_relative)
-			&& (best == N_SCORES || own > s->of[best][head]))
+		if ((own >= MUCH || is_relative) && (best == N_SCORES || own > s->of[best][head]))
 			best = score;
 	}
 	return best == N_SCORES ? NULL
