@@ -161,13 +161,24 @@ static void add_totals(struct al_audit_run *run)
 	}
 }
 
+static bool finish_tables(struct al_audit_run *run, struct al_error *err)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (run->tables[i] && m->complete && !m->complete(&run->audit, run->tables[i], err))
+			return false;
+		if (run->tables[i] && m->finish)
+			m->finish(&run->audit, run->tables[i]);
+	}
+	return true;
+}
+
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->tables;
 
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (run->tables[i] && al_measurements[i]->finish)
-			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	if (!finish_tables(run, err))
+		return false;
 	add_totals(run);
 	al_summary_fill(&run->summary, &run->audit, run->tables);
 	add_notes(run);

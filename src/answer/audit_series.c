@@ -368,8 +368,7 @@ static const char *say_moves(const struct series *s)
 	if (row == table->n_rows || !(most > 0))
 		return "the heads' QK forms don't change";
 	return al_format(arena,
-		"the heads' QK forms change by %s (1: nothing in common), most between steps %s "
-		"and %s (%s)",
+		"the heads' QK forms change by %s, most between steps %s and %s (%s)",
 		al_claim_cell(arena, table, s->n - 1, "qk_since_first"),
 		al_claim_cell(arena, table, row - 1, "step"),
 		al_claim_cell(arena, table, row, "step"),

@@ -164,6 +164,14 @@ static void note_imatrix(struct al_table *table)
 	note_layers(table);
 }
 
+static bool complete(const struct al_audit *audit, struct al_table *table, struct al_error *err)
+{
+	const struct al_calibration *calibration = al_covariance_calibration(
+		audit->options.covariance);
+
+	return !calibration || al_doing_fill(calibration, table, "doing", err);
+}
+
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(
@@ -173,9 +181,6 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		note_imatrix(table);
 	if (!calibration)
 		return;
-	struct al_error err;
-	if (!al_doing_fill(calibration, table, "doing", &err))
-		al_table_warn(table, "%s", err.message);
 	al_table_note(table,
 		"attends to: the largest of a head's mean attention weights on itself, the "
 		"previous token, the first token, earlier equal tokens and what follows these "
@@ -235,6 +240,7 @@ const struct al_measurement al_measurement_drop = {
 	.needs = {.weights = true},
 	.fields = fields,
 	.add_module = add_module,
+	.complete = complete,
 	.finish = finish,
 	.short_form = {.columns = {"module", "head", "doing", "alike", "logit_correlation",
 			       "output_cka", "error_compensated", "error_compensated_error",

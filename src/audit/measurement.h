@@ -71,7 +71,10 @@ struct al_measurement {
 	/* Adds the module's rows. */
 	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
 		struct al_table *table, struct al_error *err);
-	/* After the last module: sorts, cuts. NULL: nothing to do. */
+	/* After the last module, cells that need all of them. NULL: there are none. */
+	bool (*complete)(const struct al_audit *audit, struct al_table *table,
+		struct al_error *err);
+	/* Behind that: sorts, cuts. NULL: nothing to do. */
 	void (*finish)(struct al_audit *audit, struct al_table *table);
 	struct al_short_form short_form; /* without columns and `fill`: people get it when named */
 	struct al_summary_part summary[AL_MOST_SUMMARY_PARTS];

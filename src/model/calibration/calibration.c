@@ -189,6 +189,8 @@ static size_t larger(size_t a, size_t b)
 /* Folds of zeros behind those that are there. */
 static bool widen(struct al_matrix *m, size_t n_folds, struct al_error *err)
 {
+	if (m->rows == 0) /* not recorded */
+		return true;
 	AL_OWNED struct al_matrix narrow = *m;
 
 	if (!al_matrix_init(m, narrow.rows, n_folds, err))
