@@ -1,15 +1,14 @@
 """Files of tensors: what can be said in a megabyte, deflated or not."""
 import json
-import math
 import struct
 
 BERT = 'tests/data/small-bert.safetensors'
 
 
-def safetensors(entries):
+def safetensors(entries, data=None):
     header = json.dumps(entries).encode()
     end = max([entry['data_offsets'][1] for entry in entries.values() if 'data_offsets' in entry], default=0)
-    return len(header).to_bytes(8, 'little') + header + bytes(end)
+    return len(header).to_bytes(8, 'little') + header + (bytes(end) if data is None else data)
 
 
 def npy(header):
@@ -24,16 +23,18 @@ def llama2c(vocab, positions):
 
 
 def calibration(n_modules):
-    sizes = {'inputs': (2, 2), 'heads': (1, 1), 'sums': (1,), 'norms': (1,), 'entropies': (1,), 'distances': (1, 1)}
-    entries = {'__metadata__': {'attnledger.calibration': '1', 'attnledger.source': '' + '0' * 16,
-                                'attnledger.queries': '1'}, 'sequences': {'dtype': 'U64', 'shape': [1], 'data_offsets': [0, 8]}}
-    at = 8
-    for name in (f'm{i}.{kind}' for i in range(n_modules) for kind in sizes):
-        shape = sizes[name.partition('.')[2]]
-        end = at + 8 * math.prod(shape)
-        entries[name] = {'dtype': 'F64', 'shape': shape, 'data_offsets': [at, end]}
-        at = end
-    return safetensors(entries)
+    numbers = {'inputs': 3, **dict.fromkeys(('heads', 'sums', 'norms', 'entropies', 'distances', 'logits', 'self', 'previous',
+                                             'first', 'duplicates', 'successors', 'spans'), 1)}
+    entries = {'__metadata__': {'attnledger.calibration': '2', 'attnledger.source': '0' * 16}}
+    at = 0
+    for name in ('sequences', 'queries', 'queries.later', 'queries.repeated'):
+        entries[name] = {'dtype': 'U64', 'shape': [1], 'data_offsets': [at, at + 8]}
+        at += 8
+    for name in (f'm{i}.{kind}' for i in range(n_modules) for kind in numbers):
+        n = numbers[name.partition('.')[2]]
+        entries[name] = {'dtype': 'F64', 'shape': [1, n], 'data_offsets': [at, at + 8 * n]}
+        at += 8 * n
+    return safetensors(entries, struct.pack('<4Q', 1, 1, 1, 1) + struct.pack('<d', 1) * ((at - 32) // 8))
 
 
 AUDIT = f'audit {BERT} --heads 4'
@@ -55,7 +56,7 @@ DOCUMENTS = {
     'npy brackets': ('d.npy', npy(b'{' * 60000), [f'audit {BERT} --heads 4 --calibration @/d.npy']),
     'heads in rows': ('d.npy', npy(b"{'descr': '<f4', 'fortran_order': False, 'shape': (200, 1200), }\n") + bytes(960000),
                       ['pca @/d.npy --heads 12', 'pca @/d.npy --heads 1200', 'pca @/d.npy --heads 1 --target @/d.npy']),
-    'many calibrated modules': ('d.safetensors', calibration(1500), ['merge @/d.safetensors @/d.safetensors -o @/o']),
+    'many calibrated modules': ('d.safetensors', calibration(700), ['merge @/d.safetensors @/d.safetensors -o @/o']),
     'imatrix without end': ('d.dat', struct.pack('<i', 1 << 30) + bytes(900000), [AUDIT + ' --calibration @/d.dat']),
     'imatrix of many entries': ('d.dat', struct.pack('<i', 40000) + b''.join(
         struct.pack('<i', 5) + b'%05d' % i + struct.pack('<iif', 1, 1, 1) for i in range(40000)), [AUDIT + ' --calibration @/d.dat']),
