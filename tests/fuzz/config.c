@@ -61,14 +61,21 @@ static bool keep_counts(struct al_catalog *catalog, const struct al_family *fami
 	return is_small;
 }
 
+/* Not so many layers of so many experts that their tensors' names alone take tens of megabytes. */
 static bool is_short(const struct al_settings *settings)
 {
-	struct al_setting *items = settings->items;
+	static const struct {
+		const char *part;
+		int64_t most;
+	} limits[] = {{"layers", MOST_STEPS / 64}, {"experts", MOST_STEPS / 8}};
+	const struct al_setting *items = settings->items;
 
 	for (size_t i = 0; i < settings->n; i++)
-		if (strstr(items[i].symbol, "layers") && items[i].value.kind == AL_VALUE_INTEGER
-			&& items[i].value.integer > MOST_STEPS / 64)
-			return false;
+		for (size_t k = 0; k < sizeof(limits) / sizeof(*limits); k++)
+			if (strstr(items[i].symbol, limits[k].part)
+				&& items[i].value.kind == AL_VALUE_INTEGER
+				&& items[i].value.integer > limits[k].most)
+				return false;
 	return true;
 }
 
