@@ -141,10 +141,8 @@ static const char *say_layers(const struct al_ablating *a, const struct al_table
 		return " One sequence gives no standard errors.";
 	if (!has_others || n_layers < 2)
 		return "";
-	return al_format(arena,
-		" Within its layer the one that %s least is told from all others in %s of %s "
-		"layers.",
-		a->kind->verb, al_claim_count(arena, "told", n),
+	return al_format(arena, " One of a layer's heads clearly %s least in %s of %s layers.",
+		a->kind->verb, al_claim_count(arena, "separable", n),
 		al_claim_count(arena, "layers", n_layers));
 }
 

@@ -261,8 +261,9 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 		"forms weighted by the calibration; drop, merge and ov also refit W_O; error, "
 		"relative: of drop, merge and ov that of the layers' outputs, of others of what "
 		"the closed form minimizes, %s; frontier: no other conversion with as "
-		"small a cache has a lower KL divergence; tied: none has one that is told from it, "
-		"by paired differences over sequences at 95 %%",
+		"small a cache has a lower KL divergence; tied: others have a lower one in this "
+		"sample, "
+		"but none significantly, by paired differences over sequences at 95 %%",
 		frontier.items[0].measured.original.mean,
 		calibration->n_folds > 1 ? "cross-fitted but for gqa and mhe-mul, in sample"
 					 : "in sample");

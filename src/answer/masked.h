@@ -6,7 +6,7 @@
 /* The option, a text in the command's struct. */
 #define AL_MASK_TOKEN_ROW(type, at) \
 	OPTION_TEXT(type, at, "mask-token", "ID", \
-		"token that stands for a masked one, where no tokenizer is next to the model")
+		"token that replaces a masked one, where no tokenizer is next to the model")
 
 /* NULL: the model has no head for masked tokens, or `why` there are none nevertheless. All lives in
  * the session's arena. `id` NULL: the tokenizer's. */

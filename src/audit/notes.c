@@ -163,7 +163,7 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 		"calibration: %s, %.0f tokens in %zu sequences; spectra, ranks and "
 		"errors are weighted by how often these tokens use each direction of "
 		"the inputs (for keys without rotary positions less the mean), and "
-		"apply to text like it",
+		"apply to text like it; errors of conversions are in sample",
 		calibration->path, al_statistics_tokens(&calibration->modules[0]),
 		calibration->n_sequences);
 }

@@ -6,21 +6,14 @@ numpy.
     behavior.py ATTNLEDGER WRITE_TINY
 """
 import json
-import os
 import pathlib
 import struct
 import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    system = '/usr/bin/python3'  # Debian's packages are of this one
-    if sys.executable != system and os.access(system, os.X_OK):
-        os.execv(system, [system, *sys.argv])
-    print('skipped: no numpy')
-    sys.exit(77)
+import needs_numpy  # noqa: F401
+import numpy as np
 program, write_tiny = sys.argv[1:]
 del sys.argv[2:]  # of reference.py they are cases
 import reference
