@@ -5,7 +5,7 @@
 #include "answer/calibration.h"
 
 #include "audit/conversion_totals.h"
-#include "audit/merging.h"
+#include "audit/redundant.h"
 #include "report/claim.h"
 
 /* Limit for the smallest cache in the sentence, in nats per token. */
@@ -34,7 +34,7 @@ const char *al_audit_head_text(const struct al_audit_run *run, const struct al_t
 		al_claim_cell(arena, table, row, "head"));
 }
 
-static const char *limit_text(struct al_arena *arena)
+const char *al_audit_limit_text(struct al_arena *arena)
 {
 	return al_claim_real(arena, "limit", "%", AL_REMOVABLE_PERCENT,
 		al_format(arena, "%d %%", AL_REMOVABLE_PERCENT));
@@ -236,153 +236,11 @@ static const char *say_outputs(const struct al_audit_run *run, const struct al_t
 		refits(drop) ? "With W_O refitted" : "With W_O as it is",
 		n == 0 ? "none" : al_claim_count(arena, "removable", (int64_t)n),
 		al_claim_count(arena, "heads", (int64_t)drop->n_rows), n > 1 ? "" : "s",
-		limit_text(arena), n > 1 ? "their" : "its");
+		al_audit_limit_text(arena), n > 1 ? "their" : "its");
 
 	if (run->losses.n_rows > 0 || row == drop->n_rows)
 		return al_format(arena, "%s.", text);
 	return al_format(arena, "%s. Cheapest: %s.", text, cheapest_text(run, drop, row, relative));
-}
-
-/* ---- heads by weights ---- */
-
-struct removable {
-	size_t n_twins, n_silent;
-	size_t n_same; /* heads that stay, whose attention is another one's */
-	double error; /* of the module that changes most without its removable heads */
-};
-
-static struct removable count_removable(const struct al_table *redundant)
-{
-	struct removable found = {0};
-	double number;
-
-	for (size_t row = 0; row < redundant->n_rows; row++) {
-		const char *reason = al_table_text(redundant, row, "reason");
-		found.n_twins += strcmp(reason, "twin") == 0;
-		found.n_silent += strcmp(reason, "silent") == 0;
-		found.n_same += strcmp(reason, "same attention") == 0;
-		if (al_table_number(redundant, row, "cumulative_error", &number))
-			found.error = fmax(found.error, number);
-	}
-	return found;
-}
-
-/* A percentage that isn't exceeded: "3 %", "0.4 %". */
-static const char *bound_text(struct al_arena *arena, double share)
-{
-	const double percent = 100 * share;
-	const double bound = percent < 0.1 ? 0.1
-		: percent < 1		   ? ceil(10 * percent) / 10
-					   : ceil(percent);
-
-	return al_claim_real(arena, "bound", "%", bound, al_format(arena, "%g %%", bound));
-}
-
-static const char *say_removable(struct al_arena *arena, const struct removable *found,
-	size_t n_heads)
-{
-	const size_t n = found->n_twins + found->n_silent;
-	const char *all = n == 1
-		? "it"
-		: al_format(arena, "all %s", al_claim_count(arena, "removable", (int64_t)n));
-	const char *of = al_format(arena, AL_CLAIM_LEAD "%s of %s heads",
-		al_claim_count(arena, "removable", (int64_t)n),
-		al_claim_count(arena, "heads", (int64_t)n_heads));
-	const char *bound = bound_text(arena, found->error);
-
-	if (found->n_silent == 0)
-		return al_format(arena,
-			"%s %s of another head. Merging %s changes no layer's scores or values by "
-			"more than %s.",
-			of, n == 1 ? "is a near copy" : "are near copies", all, bound);
-	if (found->n_twins == 0)
-		return al_format(arena,
-			"%s write%s almost nothing. Dropping %s changes no layer's values by more "
-			"than %s.",
-			of, n == 1 ? "s" : "", all, bound);
-	return al_format(arena,
-		"%s look removable: %s %s of another head, %s write%s almost nothing. Without %s "
-		"no layer's scores or values change by more than %s.",
-		of, al_claim_count(arena, "copies", (int64_t)found->n_twins),
-		found->n_twins == 1 ? "is a near copy" : "are near copies",
-		al_claim_count(arena, "silent", (int64_t)found->n_silent),
-		found->n_silent == 1 ? "s" : "", all, bound);
-}
-
-struct cheapest {
-	size_t row;
-	double share; /* of a head of its module of average norm; INFINITY: no module has any */
-};
-
-/* Rows of a module follow each other. */
-static size_t module_end(const struct al_table *heads, size_t first)
-{
-	const char *module = al_table_text(heads, first, "module");
-	size_t row = first;
-
-	while (row < heads->n_rows && strcmp(al_table_text(heads, row, "module"), module) == 0)
-		row++;
-	return row;
-}
-
-static void find_cheapest(const struct al_table *heads, size_t first, size_t end,
-	struct cheapest *best)
-{
-	double sum = 0, norm;
-
-	for (size_t row = first; row < end; row++)
-		if (al_table_number(heads, row, "ov_norm", &norm))
-			sum += norm * norm;
-	const double average = sqrt(sum / (double)(end - first));
-	for (size_t row = first; sum > 0 && row < end; row++)
-		if (al_table_number(heads, row, "ov_norm", &norm) && norm / average < best->share)
-			*best = (struct cheapest){row, norm / average};
-}
-
-static const char *say_needed(const struct al_audit_run *run, const struct al_table *heads)
-{
-	struct al_arena *arena = &run->session->arena;
-	struct cheapest best = {.share = INFINITY};
-
-	for (size_t row = 0, end; row < heads->n_rows; row = end) {
-		end = module_end(heads, row);
-		find_cheapest(heads, row, end, &best);
-	}
-	if (isinf(best.share))
-		return NULL;
-	return al_format(arena,
-		"No head looks removable. The cheapest, %s, writes %s of what an average head of "
-		"its "
-		"layer does; the limit is %s.",
-		al_audit_head_text(run, heads, best.row),
-		al_claim_real(arena, "share", "%", 100 * best.share,
-			al_format(arena, "%.0f %%", 100 * best.share)),
-		limit_text(arena));
-}
-
-static const char *say_weights(const struct al_audit_run *run)
-{
-	struct al_arena *arena = &run->session->arena;
-	const struct al_table *heads = al_audit_run_table(run, "heads");
-	const struct al_table *redundant = al_audit_run_table(run, "redundant");
-	const bool has_inputs = run->audit.options.covariance != NULL;
-
-	if (!heads || !redundant)
-		return "";
-	const struct removable found = count_removable(redundant);
-	const char *text = found.n_twins + found.n_silent
-		? say_removable(arena, &found, heads->n_rows)
-		: say_needed(run, heads);
-	if (!text)
-		return "";
-	if (found.n_same)
-		text = al_format(arena,
-			"%s %s attend%s as another: %s queries and keys can be shared.", text,
-			al_claim_counted(arena, found.n_same, "head"), found.n_same == 1 ? "s" : "",
-			found.n_same == 1 ? "its" : "their");
-	return al_format(arena, "%s Judged from weights %s%s.", text,
-		has_inputs ? "as the recorded inputs use them" : "alone",
-		run->opened->view.family->runs ? ": run `calibrate` to judge on text" : "");
 }
 
 /* ---- the sentence ---- */
@@ -401,7 +259,8 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
-		drop && drop->n_rows > 0 ? say_outputs(run, drop) : say_weights(run));
+		drop && drop->n_rows > 0 ? say_outputs(run, drop)
+					 : al_audit_verdict_say_removable(run));
 	if (*text && al_covariance_calibration(run->audit.options.covariance))
 		text = al_format(arena, "%s%s", text,
 			al_calibration_say_few(arena, &run->audit.options.covariance->calibration));
@@ -455,8 +314,8 @@ static void add_output_tile(const struct al_audit_run *run, const struct al_tabl
 		al_format(arena,
 			"removable heads (of %s): each costs less than %s of an average head of "
 			"its layer%s",
-			al_claim_count(arena, "heads", (int64_t)drop->n_rows), limit_text(arena),
-			refits(drop) ? ", W_O refitted" : ""));
+			al_claim_count(arena, "heads", (int64_t)drop->n_rows),
+			al_audit_limit_text(arena), refits(drop) ? ", W_O refitted" : ""));
 }
 
 static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -467,14 +326,15 @@ static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile
 
 	if (!heads || !redundant)
 		return;
-	const struct removable found = count_removable(redundant);
+	const struct al_removable found = al_redundant_count(redundant);
 	add_tile(tiles, n,
-		al_claim_count(arena, "removable", (int64_t)(found.n_twins + found.n_silent)),
+		al_claim_count(arena, "removable",
+			(int64_t)(found.n[AL_REASON_TWIN] + found.n[AL_REASON_SILENT])),
 		al_format(arena, "removable heads (of %s)",
 			al_claim_count(arena, "heads", (int64_t)heads->n_rows)));
-	add_tile(tiles, n, al_claim_count(arena, "copies", (int64_t)found.n_twins),
+	add_tile(tiles, n, al_claim_count(arena, "copies", (int64_t)found.n[AL_REASON_TWIN]),
 		"near copies of another head");
-	add_tile(tiles, n, al_claim_count(arena, "silent", (int64_t)found.n_silent),
+	add_tile(tiles, n, al_claim_count(arena, "silent", (int64_t)found.n[AL_REASON_SILENT]),
 		"write almost nothing");
 }
 

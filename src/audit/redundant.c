@@ -1,13 +1,13 @@
 /* Redundant heads: those that a module can do without at up to a tenth of its scores and values,
  * the cheapest first, then those that repeat another head with more noise than that, and those that
  * only attend as another head does. */
-#include "audit/measurement.h"
+#include "audit/redundant.h"
 
-#include "audit/merging.h"
+#include "audit/measurement.h"
 #include "audit/summary.h"
 
-enum reason { TWIN, SILENT, SAME_ATTENTION, OTHER_SHARPNESS };
-static const char *const reasons[] = {"twin", "silent", "same attention", "other sharpness"};
+static const char *const reasons[AL_N_REASONS] = {"twin", "silent", "same attention",
+	"other sharpness"};
 
 struct row {
 	struct al_audit_place at;
@@ -42,7 +42,7 @@ static const struct al_table_field fields[] = {
 static const double MOST = AL_REMOVABLE_PERCENT / 100.;
 
 static void add_row(struct al_table *table, const struct al_audit_module *module,
-	const struct al_merge *step, enum reason reason)
+	const struct al_merge *step, enum al_redundant_reason reason)
 {
 	const bool is_twin = step->twin != step->head;
 
@@ -63,11 +63,13 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 		return false;
 	for (size_t i = 0; i < merging.n; i++) {
 		const struct al_merge *step = &merging.steps[i];
-		add_row(table, module, step, step->twin != step->head ? TWIN : SILENT);
+		add_row(table, module, step,
+			step->twin != step->head ? AL_REASON_TWIN : AL_REASON_SILENT);
 	}
 	for (size_t i = 0; i < merging.n_alike; i++)
 		add_row(table, module, &merging.alike[i],
-			merging.alike[i].qk_error <= MOST ? SAME_ATTENTION : OTHER_SHARPNESS);
+			merging.alike[i].qk_error <= MOST ? AL_REASON_SAME_ATTENTION
+							  : AL_REASON_OTHER_SHARPNESS);
 	return true;
 }
 
@@ -86,7 +88,26 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		MOST);
 }
 
-/* ---- the summary ---- */
+/* ---- the finished table ---- */
+
+static enum al_redundant_reason reason_of(const struct al_table *table, size_t row)
+{
+	return (enum al_redundant_reason)al_find_name(al_table_text(table, row, "reason"), reasons,
+		AL_N_REASONS);
+}
+
+struct al_removable al_redundant_count(const struct al_table *table)
+{
+	struct al_removable found = {0};
+	double error;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		found.n[reason_of(table, row)]++;
+		if (al_table_number(table, row, "cumulative_error", &error))
+			found.error = fmax(found.error, error);
+	}
+	return found;
+}
 
 static size_t count_up_to(const struct al_table *table, double most)
 {
@@ -102,18 +123,18 @@ static const char *print_head(struct al_arena *arena, const struct al_table *tab
 {
 	double head = 0, twin = 0, sharpness = 0;
 	const char *module = al_table_text(table, row, "module");
-	const char *reason = al_table_text(table, row, "reason");
+	const enum al_redundant_reason reason = reason_of(table, row);
 
 	(void)al_table_number(table, row, "head", &head);
 	(void)al_table_number(table, row, "twin", &twin);
 	(void)al_table_number(table, row, "sharpness", &sharpness);
-	if (strcmp(reason, reasons[SILENT]) == 0)
+	if (reason == AL_REASON_SILENT)
 		return al_format(arena, "%s head %.0f writes almost nothing", module, head);
-	if (strcmp(reason, reasons[OTHER_SHARPNESS]) == 0)
+	if (reason == AL_REASON_OTHER_SHARPNESS)
 		return al_format(arena, "%s head %.0f's scores are %.3g times head %.0f's", module,
 			head, sharpness, twin);
 	return al_format(arena, "%s head %.0f %s head %.0f", module, head,
-		strcmp(reason, reasons[TWIN]) == 0 ? "copies" : "attends as", twin);
+		reason == AL_REASON_TWIN ? "copies" : "attends as", twin);
 }
 
 static void summarize_removable(struct al_table *summary, const char *item,
@@ -139,12 +160,12 @@ static void summarize_removable(struct al_table *summary, const char *item,
 
 /* "2: layers.0 head 5 attends as head 2 ..." */
 static void summarize_alike(struct al_table *summary, const char *item,
-	const struct al_table *redundant, enum reason reason)
+	const struct al_table *redundant, enum al_redundant_reason reason)
 {
 	size_t n = 0, first = 0;
 
 	for (size_t row = redundant->n_rows; row-- > 0;)
-		if (strcmp(al_table_text(redundant, row, "reason"), reasons[reason]) == 0) {
+		if (reason_of(redundant, row) == reason) {
 			n++;
 			first = row;
 		}
@@ -160,8 +181,8 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 {
 	summarize_removable(summary,
 		audit->options.covariance ? "removable by weights" : "removable heads", redundant);
-	summarize_alike(summary, "same attention", redundant, SAME_ATTENTION);
-	summarize_alike(summary, "other sharpness", redundant, OTHER_SHARPNESS);
+	summarize_alike(summary, "same attention", redundant, AL_REASON_SAME_ATTENTION);
+	summarize_alike(summary, "other sharpness", redundant, AL_REASON_OTHER_SHARPNESS);
 }
 
 const struct al_measurement al_measurement_redundant = {
