@@ -47,6 +47,12 @@ static const char *say_removable(struct al_arena *arena, const struct al_removab
 		found->n[AL_REASON_SILENT] == 1 ? "s" : "", all, bound);
 }
 
+static const char *same_text(struct al_arena *arena, size_t n)
+{
+	return al_format(arena, "%s attend%s as another: %s queries and keys can be shared.",
+		al_claim_counted(arena, n, "head"), n == 1 ? "s" : "", n == 1 ? "its" : "their");
+}
+
 struct cheapest {
 	size_t row;
 	double share; /* of a head of its module of average norm; INFINITY: no module has any */
@@ -98,6 +104,27 @@ static const char *say_needed(const struct al_audit_run *run, const struct al_ta
 		al_audit_limit_text(arena));
 }
 
+const char *al_audit_verdict_say_copies(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+
+	if (!redundant || al_audit_basis(&run->audit) != AL_ON_TOKENS)
+		return "";
+	const struct al_removable found = al_redundant_count(redundant);
+	const size_t n = found.n[AL_REASON_TWIN], n_same = found.n[AL_REASON_SAME_ATTENTION];
+	const char *text = n == 0
+		? ""
+		: al_format(arena,
+			"%s repeat%s another: merging %s changes no layer's logits "
+			"or output by more than %s.",
+			al_claim_counted(arena, n, "head"), n == 1 ? "s" : "",
+			n == 1 ? "it" : "them", bound_text(arena, found.error));
+
+	return n_same ? al_format(arena, "%s%s%s", text, n ? " " : "", same_text(arena, n_same))
+		      : text;
+}
+
 const char *al_audit_verdict_say_removable(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
@@ -114,11 +141,8 @@ const char *al_audit_verdict_say_removable(const struct al_audit_run *run)
 	if (!text)
 		return "";
 	if (found.n[AL_REASON_SAME_ATTENTION])
-		text = al_format(arena,
-			"%s %s attend%s as another: %s queries and keys can be shared.", text,
-			al_claim_counted(arena, found.n[AL_REASON_SAME_ATTENTION], "head"),
-			found.n[AL_REASON_SAME_ATTENTION] == 1 ? "s" : "",
-			found.n[AL_REASON_SAME_ATTENTION] == 1 ? "its" : "their");
+		text = al_format(arena, "%s %s", text,
+			same_text(arena, found.n[AL_REASON_SAME_ATTENTION]));
 	return al_format(arena, "%s Judged from weights %s%s.", text,
 		has_inputs ? "as the recorded inputs use them" : "alone",
 		run->opened->view.family->runs ? ": run `calibrate` to judge on text" : "");

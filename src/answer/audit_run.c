@@ -340,7 +340,7 @@ static bool measure_across(struct al_audit_run *run, struct al_error *err)
 {
 	al_table_init(&run->across, "across",
 		"Pairs of heads of different modules, most similar first");
-	al_pairs_add_columns(&run->across, true);
+	al_pairs_add_columns(&run->across, AL_BY_WEIGHTS, true);
 	run->progress->whole = run->opened->checkpoint->path;
 	return al_across_measure(&run->audit, run->measured, run->n_measured, &run->progress->watch,
 		&run->across, err);

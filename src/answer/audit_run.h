@@ -132,8 +132,10 @@ int64_t al_audit_verdict_exact_heads(const struct al_audit_run *run);
 const char *al_audit_limit_text(struct al_arena *arena);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
 
-/* audit_removable.c: its sentence on copies and silent heads, by weights; "" where it has none. */
+/* audit_removable.c: its sentences on copies and silent heads by weights, and on copies on tokens;
+ * "" where it has none. */
 const char *al_audit_verdict_say_removable(const struct al_audit_run *run);
+const char *al_audit_verdict_say_copies(const struct al_audit_run *run);
 
 /* "layer 4 head 9", or where layers have several modules "decoder.4.self head 9": of a row. */
 const char *al_audit_head_text(const struct al_audit_run *run, const struct al_table *table,

@@ -259,8 +259,9 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
-		drop && drop->n_rows > 0 ? say_outputs(run, drop)
-					 : al_audit_verdict_say_removable(run));
+		drop && drop->n_rows > 0
+			? join(arena, say_outputs(run, drop), al_audit_verdict_say_copies(run))
+			: al_audit_verdict_say_removable(run));
 	if (*text && al_covariance_calibration(run->audit.options.covariance))
 		text = al_format(arena, "%s%s", text,
 			al_calibration_say_few(arena, &run->audit.options.covariance->calibration));

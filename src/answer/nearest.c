@@ -1,7 +1,7 @@
 /* Each head's nearest one of its module. */
 #include "answer/nearest.h"
 
-#include "audit/doing.h"
+#include "audit/likeness.h"
 #include "audit/pairs.h"
 
 /* far [n_heads][n_heads] */
@@ -35,12 +35,12 @@ static bool by_weights(const struct al_model_view *view, const struct al_attenti
 		return al_in(err,
 			"heads can't be compared by their weights (pass --calibration DIR)");
 	}
-	const bool ok = al_module_cosines(&scratch, &module, &scores, err)
+	const bool ok = al_module_likeness(&scratch, &audit, &module, &scores, err)
 		&& al_take(&scratch, &far, n, n, err);
 	for (size_t i = 0; ok && i < n; i++)
 		for (size_t j = 0; j < n; j++)
 			for (int form = 0; form < AL_N_FORMS; form++) {
-				const double cosine = al_pair_score(scores.cosine[form], i, j);
+				const double cosine = al_pair_score(scores.likeness[form], i, j);
 				far.data[i + j * far.ld] -= isnan(cosine) ? 0 : cosine;
 			}
 	if (ok)

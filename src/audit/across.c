@@ -75,7 +75,7 @@ static bool find_scores(struct al_scratch *scratch, struct al_pair_scores *s,
 	const struct al_audit_module *a, const struct al_audit_module *b, struct al_error *err)
 {
 	for (int form = 0; form < AL_N_FORMS; form++)
-		if (!find_cosines(scratch, a, b, (enum al_form)form, &s->cosine[form], err))
+		if (!find_cosines(scratch, a, b, (enum al_form)form, &s->likeness[form], err))
 			return false;
 	for (int p = 0; p < AL_N_READERS; p++)
 		if (al_can_compose(a, b, (enum al_projection)p)

@@ -151,7 +151,8 @@ bool al_convert_redundant(struct al_converter *x, struct al_error *err)
 
 	if (!x->losses->has_values || (x->losses->is_latent && !al_losses_has_own_keys(x->losses)))
 		return true;
-	if (!al_merging_find(&merging, &scratch, x->module, limits[N_LIMITS - 1].error, err))
+	if (!al_merging_find(&merging, &scratch, x->audit, x->module, limits[N_LIMITS - 1].error,
+		    err))
 		return false;
 	for (size_t i = 0; i < N_LIMITS; i++)
 		if (!convert_merged(x, &merging, al_merging_count(&merging, limits[i].error),

@@ -1,19 +1,18 @@
-/* Cosines of all pairs of heads, for who draws them. */
+/* How alike all pairs of heads are, for who draws them. */
 #include "audit/measurement.h"
 #include "audit/pairs.h"
 
 struct row {
 	struct al_audit_place at;
 	size_t a, b;
-	double qk, ov;
+	double attention, outputs;
 };
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
 	{AL_COLUMN_WHOLE("head_a", "Head", .is_key = true), AL_MEMBER(struct row, a)},
 	{AL_COLUMN_WHOLE("head_b", "and head", .is_key = true), AL_MEMBER(struct row, b)},
-	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3}, AL_MEMBER(struct row, qk)},
-	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3}, AL_MEMBER(struct row, ov)},
+	AL_AUDIT_LIKENESS_FIELDS(struct row, attention, outputs),
 	AL_FIELDS_END,
 };
 
@@ -24,15 +23,14 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	const size_t n = module->heads.n_heads;
 	struct al_pair_scores s;
 
-	(void)audit;
-	if (!al_module_cosines(&scratch, module, &s, err))
+	if (!al_module_likeness(&scratch, audit, module, &s, err))
 		return false;
 	for (size_t a = 0; a < n; a++)
 		for (size_t b = a + 1; b < n; b++)
 			al_table_add_record(table,
 				&(struct row){al_audit_place_of(module), a, b,
-					al_pair_score(s.cosine[AL_FORM_QK], a, b),
-					al_pair_score(s.cosine[AL_FORM_OV], a, b)});
+					al_pair_score(s.likeness[AL_FORM_QK], a, b),
+					al_pair_score(s.likeness[AL_FORM_OV], a, b)});
 	return true;
 }
 

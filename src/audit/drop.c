@@ -1,6 +1,7 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
  * W_O of the others fitted anew, which gives their one order. Needs a calibration; an imatrix, of
  * which heads' outputs have no products with each other, gives the first alone. */
+#include "audit/likeness.h"
 #include "audit/doing.h"
 #include "audit/measurement.h"
 #include "audit/summary.h"

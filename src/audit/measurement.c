@@ -13,9 +13,18 @@ void al_measurement_add_columns(const struct al_measurement *m, struct al_table 
 	const struct al_audit *audit)
 {
 	if (m->fields)
-		al_table_add_fields(table, m->fields, 0);
+		al_table_add_fields(table, m->fields, al_audit_basis(audit));
 	else
 		m->add_columns(table, audit);
+}
+
+void al_audit_note_basis(const struct al_audit *audit, struct al_table *table)
+{
+	if (audit->options.covariance && al_audit_basis(audit) == AL_BY_WEIGHTS)
+		al_table_note(table,
+			"heads are compared by their weights, as the inputs use them: of their "
+			"logits and outputs on tokens nothing is known without a calibration that "
+			"`calibrate` recorded");
 }
 
 /* ---- the short form ---- */

@@ -36,6 +36,31 @@ struct al_summary_part {
 		const struct al_table *table); /* NULL: no part */
 };
 
+/* Rows of fields for one of them (`when`): heads are compared by their weights' forms, or by the
+ * logits and outputs that a calibration recorded on tokens. */
+enum { AL_BY_WEIGHTS = 1, AL_ON_TOKENS = 2 };
+
+static inline unsigned al_audit_basis(const struct al_audit *audit)
+{
+	return al_covariance_calibration(audit->options.covariance) ? AL_ON_TOKENS : AL_BY_WEIGHTS;
+}
+
+/* Two columns of a record: how alike heads attend, and how alike what they put out is. */
+#define AL_AUDIT_LIKENESS_FIELDS(record, attention, outputs) \
+	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3}, AL_MEMBER(record, attention), \
+		.when = AL_BY_WEIGHTS}, \
+		{{.key = "ov_cosine", .title = "OV cosine", .digits = 3}, \
+			AL_MEMBER(record, outputs), .when = AL_BY_WEIGHTS}, \
+		{{.key = "logit_correlation", .title = "Logit correlation", .digits = 3}, \
+			AL_MEMBER(record, attention), .when = AL_ON_TOKENS}, \
+	{ \
+		{.key = "output_cka", .title = "Output CKA", .digits = 3}, \
+			AL_MEMBER(record, outputs), .when = AL_ON_TOKENS \
+	}
+
+/* Notes that heads are compared by their weights though there are inputs. */
+void al_audit_note_basis(const struct al_audit *audit, struct al_table *table);
+
 /* Columns shown by default. */
 struct al_short_form {
 	const char *title; /* NULL: the table's */

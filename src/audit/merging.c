@@ -1,8 +1,10 @@
 /* Heads merged and dropped, the cheapest first. */
 #include "audit/merging.h"
 
+#include "audit/likeness.h"
 #include "audit/losses.h"
 #include "audit/rotary.h"
+#include "model/calibration/outputs.h"
 
 /* Differences of inner products below this part of their sum are rounding. */
 static const double ROUNDING = 1e-13;
@@ -21,8 +23,14 @@ static const double SAME_DIRECTION = 0.995;
 struct merger {
 	struct al_audit_module *module;
 	struct al_merging *out;
-	struct al_view qk, ov; /* inner products of the heads' scores and value forms, [n][n] */
+	/* Inner products of the heads' scores, [n][n], and of their value forms; on tokens the
+	 * latter's diagonal alone, parts of the squared output of all. */
+	struct al_view qk, ov;
 	double qk_total, ov_total;
+	double ov_whole; /* what errors of outputs are relative to */
+	const double *replaced; /* on tokens: the square of the error with another head's output,
+				   mapped, in a head's place, [n][n]; else NULL */
+	struct al_matrix outputs; /* on tokens: how alike they are */
 	size_t *into; /* the head that each is merged into; itself: it stays */
 	bool *is_gone; /* dropped, with all that were merged into it */
 	double *qk_cost, *ov_cost; /* of each head as it is now */
@@ -35,7 +43,7 @@ static double at(struct al_view m, size_t i, size_t j)
 	return m.data[i + j * m.ld];
 }
 
-static double cosine_of(struct al_view inner, size_t i, size_t j)
+static double cosine(struct al_view inner, size_t i, size_t j)
 {
 	return al_cosine(at(inner, i, j), at(inner, i, i), at(inner, j, j));
 }
@@ -74,10 +82,15 @@ static bool values_of(struct al_scratch *scratch, const struct al_heads *heads, 
 	return al_copy(v, al_part(*out, 0, 0, v.rows, width), err);
 }
 
-/* ||(V_j - P_i V_j) O_j^T||^2, P_i onto the space of V_i. */
+/* ||(V_j - P_i V_j) O_j^T||^2, P_i onto the space of V_i. On tokens what no map of i's output
+ * gives. */
 static bool find_outside(const struct merger *x, size_t j, size_t i, double *squared,
 	struct al_error *err)
 {
+	if (x->replaced) {
+		*squared = x->replaced[j * x->out->n_heads + i];
+		return true;
+	}
 	AL_SCRATCH(scratch);
 	const struct al_heads *heads = &x->module->heads;
 	const struct al_view r = al_triangle_of(&x->module->triangles, AL_OUTPUT, j);
@@ -105,7 +118,7 @@ static bool find_cost(const struct merger *x, size_t head, size_t twin, struct a
 		step->ov_squared += own - x->ov_cost[m];
 	}
 	step->qk_squared /= x->qk_total;
-	step->ov_squared /= x->ov_total;
+	step->ov_squared /= x->ov_whole;
 	return true;
 }
 
@@ -140,8 +153,8 @@ static bool is_near(const struct merger *x, size_t head, size_t twin)
 	for (size_t m = 0; m < x->out->n_heads; m++) {
 		const double ratio = sqrt(at(x->qk, m, m) / at(x->qk, twin, twin));
 		if (x->into[m] == head && !x->is_gone[m]
-			&& !(cosine_of(x->qk, m, twin) >= sqrt(HALF)
-				&& cosine_of(x->ov, m, twin) >= sqrt(HALF) && ratio <= SHARPER
+			&& !(cosine(x->qk, m, twin) >= sqrt(HALF)
+				&& cosine(x->ov, m, twin) >= sqrt(HALF) && ratio <= SHARPER
 				&& ratio >= 1 / SHARPER))
 			return false;
 	}
@@ -199,8 +212,10 @@ static struct al_merge describe(const struct merger *x, struct al_merge step)
 	const size_t head = step.head, twin = step.twin;
 
 	step.output_share = at(x->ov, head, head) / x->ov_total;
-	step.qk_cosine = twin == head ? NAN : cosine_of(x->qk, head, twin);
-	step.ov_cosine = twin == head ? NAN : cosine_of(x->ov, head, twin);
+	step.attention = twin == head ? NAN : cosine(x->qk, head, twin);
+	step.outputs = twin == head ? NAN
+		: x->outputs.data   ? x->outputs.data[head + twin * x->outputs.ld]
+				    : cosine(x->ov, head, twin);
 	step.sharpness = twin == head ? NAN : sqrt(at(x->qk, head, head) / at(x->qk, twin, twin));
 	return step;
 }
@@ -244,7 +259,7 @@ static bool take_steps_up_to(struct merger *x, struct totals *totals, struct al_
 static void find_alike(const struct merger *x, size_t head)
 {
 	for (size_t twin = 0; twin < head; twin++) {
-		if (!is_there(x, twin) || !(cosine_of(x->qk, head, twin) >= SAME_DIRECTION))
+		if (!is_there(x, twin) || !(cosine(x->qk, head, twin) >= SAME_DIRECTION))
 			continue;
 		const struct al_merge found = {.head = head,
 			.twin = twin,
@@ -263,7 +278,7 @@ static bool take_steps(struct merger *x, struct al_error *err)
 	if (!take_steps_up_to(x, &totals, err))
 		return false;
 	x->most = INFINITY;
-	if (x->has_twins && !take_steps_up_to(x, &totals, err))
+	if (x->has_twins && !x->replaced && !take_steps_up_to(x, &totals, err))
 		return false;
 	for (size_t head = 1; x->has_twins && head < x->out->n_heads; head++)
 		if (is_there(x, head))
@@ -273,9 +288,44 @@ static bool take_steps(struct merger *x, struct al_error *err)
 
 /* ---- a module ---- */
 
+/* Of the tokens that the module's statistics are of; W_O as it is stored. */
+static bool find_on_tokens(struct merger *x, struct al_scratch *scratch,
+	const struct al_module_statistics *statistics, struct al_view output, struct al_error *err)
+{
+	const size_t n = x->out->n_heads;
+	double *replaced = al_take_array(scratch, n * n, sizeof(*replaced), err);
+	struct al_likeness alike;
+	struct al_matrix own;
+
+	if (!replaced || !al_likeness_find(scratch, statistics, &alike, err)
+		|| !al_take(scratch, &own, n, n, err)
+		|| !al_heads_replace(statistics->of[AL_STATISTIC_HEADS], output, n, replaced, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		own.data[i + i * n] = replaced[i + i * n];
+	x->qk = al_view(alike.logits);
+	x->ov = al_view(own);
+	x->outputs = alike.outputs;
+	x->replaced = replaced;
+	return true;
+}
+
+static bool compare_on_tokens(struct merger *x, struct al_scratch *scratch,
+	const struct al_audit *audit, struct al_error *err)
+{
+	const struct al_attention *a = x->module->attention;
+	const struct al_module_statistics *statistics;
+	AL_OWNED struct al_matrix output = {0};
+
+	return al_calibration_find(al_covariance_calibration(audit->options.covariance), a->name,
+		       &statistics, err)
+		&& al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		&& find_on_tokens(x, scratch, statistics, al_view(output), err);
+}
+
 /* Under rotary positions the mean over all offsets: scores that are equal at one offset may differ
  * at others. */
-static bool find_inner(struct merger *x, struct al_scratch *scratch, struct al_error *err)
+static bool compare_by_weights(struct merger *x, struct al_scratch *scratch, struct al_error *err)
 {
 	const size_t n = x->module->heads.n_heads;
 	struct al_matrix qk;
@@ -290,25 +340,32 @@ static bool find_inner(struct merger *x, struct al_scratch *scratch, struct al_e
 	return true;
 }
 
-static bool merge(struct merger *x, struct al_scratch *scratch, struct al_error *err)
+static bool merge(struct merger *x, struct al_scratch *scratch, const struct al_audit *audit,
+	struct al_error *err)
 {
 	const size_t n = x->module->heads.n_heads;
+	const bool is_on_tokens = al_covariance_calibration(audit->options.covariance);
 
 	x->into = al_take_array(scratch, n, sizeof(*x->into), err);
 	x->is_gone = al_take_array(scratch, n, sizeof(*x->is_gone), err);
 	x->qk_cost = al_take_array(scratch, n, sizeof(*x->qk_cost), err);
 	x->ov_cost = al_take_array(scratch, n, sizeof(*x->ov_cost), err);
-	if (!x->into || !x->is_gone || !x->qk_cost || !x->ov_cost || !find_inner(x, scratch, err))
+	if (!x->into || !x->is_gone || !x->qk_cost || !x->ov_cost
+		|| !(is_on_tokens ? compare_on_tokens(x, scratch, audit, err)
+				  : compare_by_weights(x, scratch, err)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		x->into[i] = i;
 	x->qk_total = al_trace(x->qk);
 	x->ov_total = al_trace(x->ov);
+	x->ov_whole = is_on_tokens ? 1 : x->ov_total;
+	x->has_twins |= is_on_tokens;
 	return !(x->qk_total > 0) || !(x->ov_total > 0) || take_steps(x, err);
 }
 
 bool al_merging_find(struct al_merging *merging, struct al_scratch *scratch,
-	struct al_audit_module *module, double most, struct al_error *err)
+	const struct al_audit *audit, struct al_audit_module *module, double most,
+	struct al_error *err)
 {
 	AL_SCRATCH(room);
 	const size_t n = module->heads.n_heads;
@@ -321,7 +378,7 @@ bool al_merging_find(struct al_merging *merging, struct al_scratch *scratch,
 		.steps = al_take_array(scratch, n, sizeof(*merging->steps), err),
 		.alike = al_take_array(scratch, n, sizeof(*merging->alike), err)};
 	return merging->steps && merging->alike
-		&& (!al_has_values(&module->heads) || merge(&x, &room, err));
+		&& (!al_has_values(&module->heads) || merge(&x, &room, audit, err));
 }
 
 size_t al_merging_count(const struct al_merging *merging, double most)

@@ -2,24 +2,24 @@
  * among the best get their angles. */
 #include "audit/pairs.h"
 
+#include "audit/likeness.h"
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
 struct pair {
 	const char *module_a, *module_b;
 	size_t head_a, head_b;
-	double cosine[AL_N_FORMS], composition[AL_N_READERS]; /* NAN: there is none */
+	double likeness[AL_N_FORMS], composition[AL_N_READERS]; /* NAN: there is none */
 	struct al_angles angles[AL_N_PROJECTIONS]; /* likewise */
 };
 
-bool al_module_cosines(struct al_scratch *scratch, struct al_audit_module *module,
+static bool compare_by_weights(struct al_scratch *scratch, struct al_audit_module *module,
 	struct al_pair_scores *out, struct al_error *err)
 {
 	struct al_view s;
 
-	*out = (struct al_pair_scores){0};
 	for (int form = 0; form < AL_N_FORMS; form++) {
-		struct al_matrix *cosines = &out->cosine[form];
+		struct al_matrix *cosines = &out->likeness[form];
 		if (!al_has_form(&module->heads, (enum al_form)form))
 			continue;
 		if (!al_audit_form_inner(module, (enum al_form)form, &s, err)
@@ -30,6 +30,25 @@ bool al_module_cosines(struct al_scratch *scratch, struct al_audit_module *modul
 				cosines->data[i + j * cosines->ld] = al_cosine(s.data[i + j * s.ld],
 					s.data[i + i * s.ld], s.data[j + j * s.ld]);
 	}
+	return true;
+}
+
+bool al_module_likeness(struct al_scratch *scratch, const struct al_audit *audit,
+	struct al_audit_module *module, struct al_pair_scores *out, struct al_error *err)
+{
+	const struct al_calibration *calibration = al_covariance_calibration(
+		audit->options.covariance);
+	const struct al_module_statistics *statistics;
+	struct al_likeness alike;
+
+	*out = (struct al_pair_scores){0};
+	if (!calibration)
+		return compare_by_weights(scratch, module, out, err);
+	if (!al_calibration_find(calibration, module->attention->name, &statistics, err)
+		|| !al_likeness_find(scratch, statistics, &alike, err))
+		return false;
+	out->likeness[AL_FORM_QK] = alike.correlation;
+	out->likeness[AL_FORM_OV] = alike.outputs;
 	return true;
 }
 
@@ -149,10 +168,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_WHOLE(struct pair, head_a, "Head", .is_key = true)},
 	{AL_SHOW_KEY(struct pair, module_b, "and module")},
 	{AL_SHOW_WHOLE(struct pair, head_b, "Head", .is_key = true)},
-	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
-		AL_MEMBER(struct pair, cosine[AL_FORM_QK])},
-	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
-		AL_MEMBER(struct pair, cosine[AL_FORM_OV])},
+	AL_AUDIT_LIKENESS_FIELDS(struct pair, likeness[AL_FORM_QK], likeness[AL_FORM_OV]),
 	AL_FIELDS_END,
 };
 
@@ -176,9 +192,9 @@ static const struct al_table_field composition[] = {
 	AL_FIELDS_END,
 };
 
-void al_pairs_add_columns(struct al_table *table, bool with_composition)
+void al_pairs_add_columns(struct al_table *table, unsigned basis, bool with_composition)
 {
-	al_table_add_fields(table, fields, 0);
+	al_table_add_fields(table, fields, basis);
 	for (size_t p = 0; p < AL_N_PROJECTIONS; p++)
 		al_table_add_group(table, al_projection_names[p], angles,
 			offsetof(struct pair, angles) + p * sizeof(struct al_angles), 0);
@@ -188,21 +204,38 @@ void al_pairs_add_columns(struct al_table *table, bool with_composition)
 
 /* ---- the most similar ---- */
 
-/* The larger cosine in size; -1 where there is neither. */
-static double likeness(double qk, double ov)
+static bool is_on_tokens(const struct al_table *table)
 {
-	const double larger = fmax(fabs(qk), fabs(ov)); /* fmax passes NANs over */
+	return al_table_find_column(table, "logit_correlation") >= 0;
+}
+
+/* By weights the larger cosine in size; -1 where there is neither. */
+static double score(const struct al_table *table, double attention, double outputs)
+{
+	if (is_on_tokens(table))
+		return al_likeness_score(attention, outputs);
+	const double larger = fmax(fabs(attention), fabs(outputs)); /* fmax passes NANs over */
 
 	return isnan(larger) ? -1 : larger;
 }
 
-static double likeness_of_row(const struct al_table *table, size_t row)
+static bool read_row(const struct al_table *table, size_t row, enum al_form form, double *out)
 {
-	double qk = NAN, ov = NAN;
+	static const char *const keys[AL_N_FORMS][2] = {
+		[AL_FORM_QK] = {"qk_cosine", "logit_correlation"},
+		[AL_FORM_OV] = {"ov_cosine", "output_cka"},
+	};
 
-	(void)al_table_number(table, row, "qk_cosine", &qk);
-	(void)al_table_number(table, row, "ov_cosine", &ov);
-	return likeness(qk, ov);
+	return al_table_number(table, row, keys[form][is_on_tokens(table)], out);
+}
+
+static double score_of_row(const struct al_table *table, size_t row)
+{
+	double attention = NAN, outputs = NAN;
+
+	(void)read_row(table, row, AL_FORM_QK, &attention);
+	(void)read_row(table, row, AL_FORM_OV, &outputs);
+	return score(table, attention, outputs);
 }
 
 static void cut(struct al_table *table, size_t most)
@@ -212,7 +245,7 @@ static void cut(struct al_table *table, size_t most)
 	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
 	AL_FREED struct al_cell **rows = al_calloc(n + 1, sizeof(struct al_cell *));
 	for (size_t row = 0; row < n; row++)
-		all[row] = likeness_of_row(table, row);
+		all[row] = score_of_row(table, row);
 	al_sort_order(all, n, order);
 	for (size_t row = 0; row < n; row++)
 		rows[row] = table->rows[order[row]];
@@ -235,7 +268,7 @@ static size_t list_pairs(const struct al_audit_module *a, const struct al_audit_
 				.head_a = i,
 				.head_b = j};
 			for (int form = 0; form < AL_N_FORMS; form++)
-				pair->cosine[form] = al_pair_score(s->cosine[form], i, j);
+				pair->likeness[form] = al_pair_score(s->likeness[form], i, j);
 			for (int p = 0; p < AL_N_READERS; p++)
 				pair->composition[p] = al_pair_score(s->composition[p], i, j);
 		}
@@ -243,17 +276,16 @@ static size_t list_pairs(const struct al_audit_module *a, const struct al_audit_
 }
 
 /* The `most` that are more alike than `least`, the most alike first; their number. */
-static size_t choose(const struct pair *all, size_t n, size_t most, double least,
-	struct pair *chosen)
+static size_t choose(const struct al_table *table, const struct pair *all, size_t n, size_t most,
+	double least, struct pair *chosen)
 {
-	AL_FREED double *likenesses = al_calloc(n + 1, sizeof(*likenesses));
+	AL_FREED double *scores = al_calloc(n + 1, sizeof(*scores));
 	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
 	size_t n_chosen = 0;
 	for (size_t k = 0; k < n; k++)
-		likenesses[k] = likeness(all[k].cosine[AL_FORM_QK], all[k].cosine[AL_FORM_OV]);
-	al_sort_order(likenesses, n, order);
-	while (n_chosen < n && (most == 0 || n_chosen < most)
-		&& likenesses[order[n_chosen]] > least) {
+		scores[k] = score(table, all[k].likeness[AL_FORM_QK], all[k].likeness[AL_FORM_OV]);
+	al_sort_order(scores, n, order);
+	while (n_chosen < n && (most == 0 || n_chosen < most) && scores[order[n_chosen]] > least) {
 		chosen[n_chosen] = all[order[n_chosen]];
 		n_chosen++;
 	}
@@ -269,9 +301,9 @@ bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
 	double least = -INFINITY;
 
 	if (most > 0 && table->n_rows == most)
-		least = likeness_of_row(table, most - 1);
-	const size_t n = choose(all, list_pairs(a->module, b->module, scores, all), most, least,
-		chosen);
+		least = score_of_row(table, most - 1);
+	const size_t n = choose(table, all, list_pairs(a->module, b->module, scores, all), most,
+		least, chosen);
 	const bool ok = find_angles(chosen, n, a, b, err);
 	for (size_t k = 0; ok && k < n; k++)
 		al_table_add_record(table, &chosen[k]);
@@ -291,8 +323,7 @@ void al_pairs_finish(struct al_table *table, size_t most, size_t n_seen)
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
-	(void)audit;
-	al_pairs_add_columns(table, false);
+	al_pairs_add_columns(table, al_audit_basis(audit), false);
 }
 
 /* Of each module only pairs that may be among the best of all. */
@@ -301,7 +332,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	struct al_pair_side side = {.module = module};
 	struct al_pair_scores scores;
-	const bool ok = al_module_cosines(&side.scratch, module, &scores, err)
+	const bool ok = al_module_likeness(&side.scratch, audit, module, &scores, err)
 		&& al_pairs_add(table, audit->options.n_pairs, &side, &side, &scores, err);
 
 	al_scratch_finish(&side.scratch);
@@ -311,6 +342,12 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	al_pairs_finish(table, audit->options.n_pairs, audit->n_pairs);
+	if (is_on_tokens(table))
+		al_table_note(table,
+			"on the calibration's tokens; the most similar have the largest sum of the "
+			"correlation of logits (each query's mean taken away) and linear CKA of "
+			"outputs; principal angles are of weights");
+	al_audit_note_basis(audit, table);
 }
 
 /* ---- the summary ---- */
@@ -324,8 +361,8 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
 }
 
-/* The most similar pair, by scores or by values, whichever is larger; without pairs of nonzero
- * heads there is none. */
+/* The most similar pair: of weights the larger cosine; without pairs of nonzero heads there is
+ * none. */
 static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *similarity)
 {
@@ -335,15 +372,19 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 	(void)audit;
 	if (similarity->n_rows == 0)
 		return;
-	const bool has_qk = al_table_number(similarity, 0, "qk_cosine", &qk);
-	const bool has_ov = al_table_number(similarity, 0, "ov_cosine", &ov);
+	const bool has_qk = read_row(similarity, 0, AL_FORM_QK, &qk);
+	const bool has_ov = read_row(similarity, 0, AL_FORM_OV, &ov);
 	const bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
-	if (has_qk || has_ov)
-		al_summary_add(summary, "most similar",
-			al_format(arena, "%s and %s: %s cosine %.2f",
-				print_head(similarity, 0, "module_a", "head_a", arena),
-				print_head(similarity, 0, "module_b", "head_b", arena),
-				is_ov ? "OV" : "QK", is_ov ? ov : qk));
+	if (!has_qk && !has_ov)
+		return;
+	al_summary_add(summary, "most similar",
+		al_format(arena, "%s and %s: %s",
+			print_head(similarity, 0, "module_a", "head_a", arena),
+			print_head(similarity, 0, "module_b", "head_b", arena),
+			is_on_tokens(similarity) ? al_format(arena,
+				"logit correlation %.2f, output CKA %.2f", qk, ov)
+						 : al_format(arena, "%s cosine %.2f",
+							 is_ov ? "OV" : "QK", is_ov ? ov : qk)));
 }
 
 const struct al_measurement al_measurement_similarity = {
@@ -354,7 +395,7 @@ const struct al_measurement al_measurement_similarity = {
 	.add_module = add_module,
 	.finish = finish,
 	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
-			       "ov_cosine"},
+			       "ov_cosine", "logit_correlation", "output_cka"},
 		.most_rows = 10},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

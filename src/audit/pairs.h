@@ -17,7 +17,9 @@ struct al_pair_side {
 
 /* What is known of all pairs [heads of a][heads of b]; without data where there is nothing. */
 struct al_pair_scores {
-	struct al_matrix cosine[AL_N_FORMS], composition[AL_N_READERS];
+	struct al_matrix likeness[AL_N_FORMS]; /* cosines of forms; on tokens the correlation of
+						  logits and CKA of outputs */
+	struct al_matrix composition[AL_N_READERS];
 };
 
 /* NAN: there is none. */
@@ -26,11 +28,13 @@ static inline double al_pair_score(struct al_matrix scores, size_t i, size_t j)
 	return scores.data ? scores.data[i + j * scores.ld] : NAN;
 }
 
-/* Cosines of the forms of one module's heads. */
-bool al_module_cosines(struct al_scratch *scratch, struct al_audit_module *module,
-	struct al_pair_scores *out, struct al_error *err) AL_MUST_CHECK;
+/* How alike one module's heads are. */
+bool al_module_likeness(struct al_scratch *scratch, const struct al_audit *audit,
+	struct al_audit_module *module, struct al_pair_scores *out,
+	struct al_error *err) AL_MUST_CHECK;
 
-void al_pairs_add_columns(struct al_table *table, bool with_composition);
+/* `basis`: AL_BY_WEIGHTS or AL_ON_TOKENS. */
+void al_pairs_add_columns(struct al_table *table, unsigned basis, bool with_composition);
 
 /* Adds pairs of heads with their principal angles; a == b: each two of one module once. With `most`
  * above 0 only so many rows stay, the most similar, in that order; of equal ones those that came

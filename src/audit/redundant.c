@@ -22,18 +22,19 @@ static const struct al_table_field fields[] = {
 	{AL_COLUMN_WHOLE("head", "Head", .is_key = true), AL_MEMBER(struct row, step.head)},
 	{AL_SHOW(struct row, reason, "Reason")},
 	{AL_SHOW_WHOLE(struct row, twin, "Twin")},
-	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
-		AL_MEMBER(struct row, step.qk_cosine)},
+	AL_AUDIT_LIKENESS_FIELDS(struct row, step.attention, step.outputs),
 	{{.key = "sharpness", .title = "Sharpness", .digits = 3},
 		AL_MEMBER(struct row, step.sharpness)},
-	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
-		AL_MEMBER(struct row, step.ov_cosine)},
 	{{.key = "output_share", .title = "Share of output", .digits = 4},
 		AL_MEMBER(struct row, step.output_share)},
 	{{.key = "qk_relative_error", .title = "QK error", .digits = 4},
-		AL_MEMBER(struct row, step.qk_error)},
+		AL_MEMBER(struct row, step.qk_error), .when = AL_BY_WEIGHTS},
 	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
-		AL_MEMBER(struct row, ov_error)},
+		AL_MEMBER(struct row, ov_error), .when = AL_BY_WEIGHTS},
+	{{.key = "logit_error", .title = "Logit error", .digits = 4},
+		AL_MEMBER(struct row, step.qk_error), .when = AL_ON_TOKENS},
+	{{.key = "output_error", .title = "Output error", .digits = 4},
+		AL_MEMBER(struct row, ov_error), .when = AL_ON_TOKENS},
 	{{.key = "cumulative_error", .title = "Cumulative error", .digits = 4},
 		AL_MEMBER(struct row, step.cumulative_error)},
 	AL_FIELDS_END,
@@ -58,8 +59,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	AL_SCRATCH(scratch);
 	struct al_merging merging;
 
-	(void)audit;
-	if (!al_merging_find(&merging, &scratch, module, MOST, err))
+	if (!al_merging_find(&merging, &scratch, audit, module, MOST, err))
 		return false;
 	for (size_t i = 0; i < merging.n; i++) {
 		const struct al_merge *step = &merging.steps[i];
@@ -75,17 +75,27 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 static void finish(struct al_audit *audit, struct al_table *table)
 {
-	(void)audit;
+	const bool is_on_tokens = al_audit_basis(audit) == AL_ON_TOKENS;
+
 	al_table_note(table,
 		"twin: the head attends like its twin, whose W_O takes over its outputs; silent: "
-		"the head is dropped. QK errors are of the head's own scores, OV errors of all "
-		"heads' outputs. Heads are listed from the cheapest, as long as the larger of both "
-		"stays below %g; near copies follow at any error: heads with a cosine of at least "
-		"0.707 to their twin, in both scores and values, and scores as sharp within a "
-		"factor of 2. Heads that stay: same attention: the scores are the twin's, the "
-		"outputs aren't; other sharpness: so are the scores but for a factor, which is the "
-		"sharpness",
-		MOST);
+		"the head is dropped. %s. Heads are listed from the cheapest, as long as the "
+		"larger of both stays below %g%s. Heads that stay: same attention: the scores are "
+		"the twin's, the outputs aren't; other sharpness: so are the scores but for a "
+		"factor, which is the sharpness",
+		is_on_tokens
+			? "On the calibration's tokens: logit errors are of the head's own logits, "
+			  "each query's mean taken away; output errors of the layer's output, with "
+			  "the twin's output, mapped, in place of the head's: fitted on all folds "
+			  "of sequences but one and judged on that"
+			: "QK errors are of the head's own scores, OV errors of all heads' outputs",
+		MOST,
+		is_on_tokens
+			? ""
+			: "; near copies follow at any error: heads with a cosine of at least "
+			  "0.707 to their twin, in both scores and values, and scores as sharp "
+			  "within a factor of 2");
+	al_audit_note_basis(audit, table);
 }
 
 /* ---- the finished table ---- */
@@ -137,16 +147,22 @@ static const char *print_head(struct al_arena *arena, const struct al_table *tab
 		reason == AL_REASON_TWIN ? "copies" : "attends as", twin);
 }
 
-static void summarize_removable(struct al_table *summary, const char *item,
+static void summarize_removable(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *redundant)
 {
 	struct al_arena *arena = &summary->arena;
+	const bool is_on_tokens = al_audit_basis(audit) == AL_ON_TOKENS;
+	const char *item = is_on_tokens	    ? "copies, silent heads"
+		: audit->options.covariance ? "removable by weights"
+					    : "removable heads";
 	const size_t within = count_up_to(redundant, MOST), all = count_up_to(redundant, INFINITY);
 
 	if (all == 0) {
 		al_summary_add(summary, item,
 			al_format(arena,
-				"none (no head costs less than %d %%, and no two are near copies)",
+				is_on_tokens ? "none at %d %% error"
+					     : "none (no head costs less than %d %%, and no two "
+					       "are near copies)",
 				AL_REMOVABLE_PERCENT));
 		return;
 	}
@@ -179,8 +195,7 @@ static void summarize_alike(struct al_table *summary, const char *item,
 static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *redundant)
 {
-	summarize_removable(summary,
-		audit->options.covariance ? "removable by weights" : "removable heads", redundant);
+	summarize_removable(summary, audit, redundant);
 	summarize_alike(summary, "same attention", redundant, AL_REASON_SAME_ATTENTION);
 	summarize_alike(summary, "other sharpness", redundant, AL_REASON_OTHER_SHARPNESS);
 }
@@ -192,8 +207,8 @@ const struct al_measurement al_measurement_redundant = {
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "sharpness",
-			       "ov_cosine", "cumulative_error"},
+	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "ov_cosine",
+			       "logit_correlation", "output_cka", "sharpness", "cumulative_error"},
 		.most_rows = 10},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

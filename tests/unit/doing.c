@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "audit/likeness.h"
 #include "audit/doing.h"
 #include "base/base.h"
 

@@ -20,7 +20,7 @@ static void measure(const struct llama *m, size_t n_pairs, struct al_table *tabl
 		modules[i] = &m->view.modules[i];
 	al_audit_init(&audit, &m->view, &options);
 	al_table_init(table, "across", "");
-	al_pairs_add_columns(table, true);
+	al_pairs_add_columns(table, AL_BY_WEIGHTS, true);
 	if (!al_across_measure(&audit, modules, LAYERS, NULL, table, &err))
 		fail_msg("%s", err.message);
 	al_audit_finish(&audit);
