@@ -102,6 +102,8 @@ void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 
 bool al_memory_has_room(size_t bytes)
 {
+	if (bytes == 0)
+		return true;
 	/* mapped, not allocated: MALLOC_PERTURB_ and calloc would touch each page */
 	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -24,6 +24,9 @@ def run(program, folder):
     tokens.write_text(''.join(' '.join(map(str, ids)) + '\n' for ids in SEQUENCES))
     subprocess.run([program, 'evaluate', MODEL, '--tokens', tokens, '--arrays', folder / 'out', '--array-heads', '*:*',
                     '--array-logits', '-q'], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([program, 'evaluate', MODEL, '--tokens', tokens, '--arrays', folder / 'few', '-q'], check=True,
+                   stdout=subprocess.DEVNULL)
+    assert sorted(path.name for path in (folder / 'few').iterdir()) == ['index.json', 'losses.npy', 'tokens.npy']
     index = json.loads((folder / 'out/index.json').read_text())
     arrays = {a['file']: np.load(folder / 'out' / a['file']) for a in index['arrays']}
     for a in index['arrays']:
