@@ -58,46 +58,40 @@ static bool is_module(const struct al_attention *attention, const char *name)
 				 : al_select_module(name, attention->name);
 }
 
-static void choose(struct writing *w, const struct al_attention *attention, const char *heads)
-{
-	int64_t head = -1;
-	const bool is_all = strcmp(heads, "*") == 0;
-	const size_t n = al_read_digits(heads, &head);
-
-	for (int64_t i = 0; i < attention->n_heads; i++)
-		if (is_all || (n > 0 && !heads[n] && i == head))
-			*AL_APPEND(&w->session->arena, w->chosen, w->n_chosen,
-				w->room) = (struct chosen){attention, (size_t)i, NULL};
-}
-
-static bool choose_item(struct writing *w, char *item, struct al_error *err)
+static bool choose_named(struct writing *w, const struct al_named_head *named, struct al_error *err)
 {
 	const struct al_model_view *view = w->network->view;
-	char *colon = strrchr(item, ':');
 	const size_t before = w->n_chosen;
 
-	if (!colon || colon == item)
-		return al_fail(err, AL_EINPUT, "--array-heads %s: expected LAYER:HEAD", item);
-	*colon = '\0';
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (is_module(&view->modules[i], item))
-			choose(w, &view->modules[i], colon + 1);
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *attention = &view->modules[i];
+		for (int64_t k = 0; is_module(attention, named->module) && k < attention->n_heads;
+			k++)
+			if (named->head < 0 || k == named->head)
+				*AL_APPEND(&w->session->arena, w->chosen, w->n_chosen,
+					w->room) = (struct chosen){attention, (size_t)k, NULL};
+	}
 	return w->n_chosen > before
-		|| al_fail(err, AL_EINPUT, "--array-heads %s:%s: the model has no such head", item,
-			colon + 1);
+		|| al_fail(err, AL_EINPUT, "--array-heads %s:%s: the model has no such head",
+			named->module,
+			named->head < 0
+				? "*"
+				: al_format(&w->session->arena, "%lld", (long long)named->head));
 }
 
 static bool choose_all(struct writing *w, struct al_error *err)
 {
-	struct al_arena *arena = &w->session->arena;
-	const char *rest = w->options->heads;
+	struct al_named_head *named;
+	size_t n;
 
-	while (rest && *rest) {
-		const size_t n = strcspn(rest, ",");
-		if (!choose_item(w, al_strndup(arena, rest, n), err))
+	if (!w->options->heads)
+		return true;
+	if (!al_option_heads(&w->session->arena, "array-heads", w->options->heads, true, &named, &n,
+		    err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!choose_named(w, &named[i], err))
 			return false;
-		rest += n + (rest[n] == ',');
-	}
 	return true;
 }
 

@@ -361,8 +361,14 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
 			"pass -o DIR, the folder to write to, or -o FILE.imatrix");
+	if (c.options->has_behavior && is_imatrix(c.options->target))
+		return al_fail(err, AL_EINPUT,
+			"-o %s: an imatrix has no place for --behavior; remove it, or pass -o DIR",
+			c.options->target);
 	/* The folder is made first: what can't be written needs no recording. */
 	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
+		&& (!c.options->has_behavior
+			|| al_calibration_check_behavior(&c.model.running->network, err))
 		&& (is_imatrix(c.options->target)
 			|| al_calibration_folder_make(session, c.options->target, err))
 		&& record(&c, err);

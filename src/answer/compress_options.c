@@ -99,27 +99,12 @@ static bool parse_whole(const char *text, const char *option, int64_t least, int
 	return true;
 }
 
-/* The items of "a,b,c"; an empty one is an item. */
-static char **split(struct al_arena *arena, const char *list, size_t *n)
-{
-	char **items = al_new_array(arena, char *, strlen(list) + 1);
-
-	*n = 0;
-	for (char *item = al_strdup(arena, list); item; (*n)++) {
-		items[*n] = item;
-		item = strchr(item, ',');
-		if (item)
-			*item++ = '\0';
-	}
-	return items;
-}
-
 static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,
 	struct al_error *err)
 {
 	if (!text)
 		return true;
-	char **items = split(arena, text, &out->n_ranks);
+	char **items = al_option_split(arena, text, &out->n_ranks);
 	int64_t *ranks = al_new_array(arena, int64_t, out->n_ranks);
 	for (size_t i = 0; i < out->n_ranks; i++)
 		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
@@ -143,17 +128,12 @@ static bool read_drops(struct al_arena *arena, const char *text, struct al_compr
 			|| al_fail(err, AL_EINPUT,
 				"--drop %s: expected LAYER:HEAD or a number of heads", text);
 	}
-	char **items = split(arena, text, &out->n_dropped);
+	struct al_named_head *heads;
+	if (!al_option_heads(arena, "drop", text, false, &heads, &out->n_dropped, err))
+		return false;
 	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
-	for (size_t i = 0; i < out->n_dropped; i++) {
-		char *colon = strrchr(items[i], ':');
-		if (!colon || colon == items[i])
-			return al_fail(err, AL_EINPUT, "--drop %s: expected LAYER:HEAD", items[i]);
-		*colon = '\0';
-		dropped[i].module = items[i];
-		if (!parse_whole(colon + 1, "drop ...:", 0, &dropped[i].head, err))
-			return false;
-	}
+	for (size_t i = 0; i < out->n_dropped; i++)
+		dropped[i] = (struct al_dropped){heads[i].module, heads[i].head};
 	out->dropped = dropped;
 	return true;
 }

@@ -249,6 +249,49 @@ bool al_option_real(const char *name, const char *text, double fallback, double 
 			least);
 }
 
+char **al_option_split(struct al_arena *arena, const char *list, size_t *n)
+{
+	char **items = al_new_array(arena, char *, strlen(list) + 1);
+
+	*n = 0;
+	for (char *item = al_strdup(arena, list); item; (*n)++) {
+		items[*n] = item;
+		item = strchr(item, ',');
+		if (item)
+			*item++ = '\0';
+	}
+	return items;
+}
+
+static bool read_head(char *item, bool takes_all, struct al_named_head *out)
+{
+	char *colon = strrchr(item, ':');
+
+	if (!colon || colon == item)
+		return false;
+	*colon = '\0';
+	out->module = item;
+	out->head = -1;
+	if (takes_all && strcmp(colon + 1, "*") == 0)
+		return true;
+	const size_t n = al_read_digits(colon + 1, &out->head);
+	return n > 0 && !colon[1 + n];
+}
+
+bool al_option_heads(struct al_arena *arena, const char *name, const char *text, bool takes_all,
+	struct al_named_head **out, size_t *n, struct al_error *err)
+{
+	char **items = al_option_split(arena, text, n);
+
+	*out = al_new_array(arena, struct al_named_head, *n);
+	for (size_t i = 0; i < *n; i++) {
+		const char *whole = al_strdup(arena, items[i]);
+		if (!read_head(items[i], takes_all, &(*out)[i]))
+			return al_fail(err, AL_EINPUT, "--%s %s: expected LAYER:HEAD", name, whole);
+	}
+	return true;
+}
+
 /* ---- values as texts ---- */
 
 /* "a,b" */

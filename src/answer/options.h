@@ -108,6 +108,18 @@ bool al_command_line_has(const struct al_command_line *line, const struct al_opt
 bool al_option_real(const char *name, const char *text, double fallback, double least, double *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The text of an option, "3:5,decoder.3.cross:0", as heads; nothing is known of the model yet.
+ * `takes_all`: "3:*" is all heads of layer 3. */
+struct al_named_head {
+	const char *module; /* a name, or a layer's number */
+	int64_t head; /* -1: all */
+};
+bool al_option_heads(struct al_arena *arena, const char *name, const char *text, bool takes_all,
+	struct al_named_head **out, size_t *n, struct al_error *err) AL_MUST_CHECK;
+
+/* The items of "a,b,c"; an empty one is an item. */
+char **al_option_split(struct al_arena *arena, const char *list, size_t *n);
+
 /* The name of the first of these rows that is given; NULL: none is. */
 const char *al_command_line_first_of(const struct al_command_line *line,
 	const struct al_option_row *rows);

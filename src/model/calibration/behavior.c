@@ -94,15 +94,31 @@ static bool repeated_init(struct repeated *r, struct al_network *network, struct
 	*r = (struct repeated){.network = network,
 		.is_taken = al_calloc(vocab, sizeof(*r->is_taken)),
 		.n_left = vocab};
-	if (!leave_named(r, err) || !choose_length(r, err))
-		return false;
+	return leave_named(r, err) && choose_length(r, err);
+}
+
+static void draw_all(struct repeated *r)
+{
 	r->tokens = al_alloc(RANDOM_SEQUENCES * r->length, sizeof(*r->tokens));
 	r->begin = al_alloc(RANDOM_SEQUENCES + 1, sizeof(*r->begin));
 	for (size_t i = 0; i <= RANDOM_SEQUENCES; i++)
 		r->begin[i] = i * r->length;
 	for (size_t i = 0; i < RANDOM_SEQUENCES; i++)
 		draw(r, i);
-	return true;
+}
+
+static bool explain(struct al_error *err)
+{
+	return al_in(err, "random tokens that repeat");
+}
+
+bool al_calibration_check_behavior(struct al_network *network, struct al_error *err)
+{
+	struct repeated r;
+	const bool ok = repeated_init(&r, network, err);
+
+	repeated_finish(&r);
+	return ok || explain(err);
 }
 
 /* ---- recording ---- */
@@ -174,6 +190,7 @@ bool al_calibration_record_behavior(struct al_calibration *calibration, struct a
 	bool ok = repeated_init(&r, network, err) && init_statistics(calibration, &r, err);
 
 	if (ok) {
+		draw_all(&r);
 		const struct al_batch all = {r.tokens, r.begin, RANDOM_SEQUENCES, 0};
 		al_attended_init(&b.attended, network->view, &all);
 		ok = al_network_pass(network, &all, watch,
@@ -184,5 +201,5 @@ bool al_calibration_record_behavior(struct al_calibration *calibration, struct a
 		al_attended_finish(&b.attended);
 	}
 	repeated_finish(&r);
-	return ok || al_in(err, "random tokens that repeat");
+	return ok || explain(err);
 }

@@ -117,7 +117,9 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The same of random tokens that repeat, for statistics that aren't there yet. */
+/* The same of random tokens that repeat, for statistics that aren't there yet; and whether the
+ * model takes as many. */
+bool al_calibration_check_behavior(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
 bool al_calibration_record_behavior(struct al_calibration *calibration, struct al_network *network,
 	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
 

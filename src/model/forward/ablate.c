@@ -334,10 +334,13 @@ static size_t widest(const struct al_model_view *view)
 
 static bool check_modules(const struct al_network *network, struct al_error *err)
 {
-	return (int64_t)network->view->n_modules == network->n_layers
+	const size_t n = network->view->n_modules;
+
+	return (int64_t)n == network->n_layers
 		|| al_fail(err, AL_EINPUT,
-			"%zu attention modules in %lld layers, expected one per layer",
-			network->view->n_modules, (long long)network->n_layers);
+			"%lld layers share %zu attention module%s: a head can't be left out of one "
+			"layer alone, which ablation needs",
+			(long long)network->n_layers, n, n == 1 ? "" : "s");
 }
 
 bool al_evaluate_ablations(struct al_network *network, const struct al_batch *all,
