@@ -91,7 +91,7 @@ static bool measure_all(struct al_ablating *a, const struct al_batch *all,
 	struct al_network *network = &a->model->running->network;
 	const int by = a->options->replacement;
 
-	return list(a, out, err)
+	return (out->n > 0 || list(a, out, err))
 		&& (a->options->refits
 				? al_judge_refitted(network, a->calibration, all, measured,
 					a->model->watch, out, err)
@@ -120,7 +120,7 @@ static bool measure_embeddings(struct al_ablating *a, struct al_error *err)
 			&a->ablations, err);
 }
 
-static bool measure(struct al_ablating *a, struct al_error *err)
+bool al_ablating_measure(struct al_ablating *a, struct al_error *err)
 {
 	if (a->kind == &al_ablation_of_loss)
 		return measure_loss(a, a->whole, &a->ablations, err);
@@ -178,6 +178,24 @@ size_t al_ablating_layer_end(const struct al_ablating *a, size_t first)
 	return end;
 }
 
+struct al_estimate al_ablating_added(const struct al_ablating *a, size_t i)
+{
+	return al_estimate_change(a->whole->sequences, a->ablations.items[i].without,
+		a->ablations.n_sequences);
+}
+
+const char **al_ablating_places(const struct al_ablating *a)
+{
+	const char **places = al_new_array(&a->session->arena, const char *, a->ablations.n);
+
+	for (size_t first = 0, end; first < a->ablations.n; first = end) {
+		end = al_ablating_layer_end(a, first);
+		al_losses_find_places(a->ablations.items + first, end - first,
+			a->ablations.n_sequences, places + first);
+	}
+	return places;
+}
+
 struct al_estimate al_ablating_beyond(const struct al_ablating *a, size_t pair)
 {
 	const struct al_ablation *both = &a->ablations.items[pair], *alone = both;
@@ -202,8 +220,7 @@ static void add_row(const struct al_ablating *a, struct al_table *table, size_t 
 		.head = one->first,
 		.other = one->other,
 		.heads = one->n,
-		.added = al_estimate_change(a->whole->sequences, one->without,
-			a->ablations.n_sequences),
+		.added = al_ablating_added(a, i),
 		.place = place};
 
 	if (a->masked)
@@ -238,13 +255,8 @@ static struct al_table *add_table(struct al_ablating *a)
 			| (a->masked ? OF_MASKED : 0),
 		"%s without each %.*s (%s)", a->kind->title, (int)strlen(name) - 1, name,
 		replaced_text(&a->session->arena, a));
-	const char **places = al_new_array(&a->session->arena, const char *, a->ablations.n);
+	const char **places = al_ablating_places(a);
 
-	for (size_t first = 0, end; first < a->ablations.n; first = end) {
-		end = al_ablating_layer_end(a, first);
-		al_losses_find_places(a->ablations.items + first, end - first,
-			a->ablations.n_sequences, places + first);
-	}
 	for (size_t i = 0; i < a->ablations.n; i++)
 		if (al_ablating_shows(a, i))
 			add_row(a, table, i, places[i]);
@@ -270,7 +282,7 @@ static void conclude(const struct al_ablating *a, struct al_table *table)
 }
 
 /* Of an encoder, what is measured is how far embeddings move. */
-static void begin(struct al_ablating *a, const struct al_loss *loss)
+void al_ablating_begin(struct al_ablating *a, const struct al_loss *loss)
 {
 	const bool is_decoder = a->model->running->network.how->kind == AL_FORWARD_DECODER;
 	struct al_loss *none = al_new(&a->session->arena, struct al_loss);
@@ -281,24 +293,31 @@ static void begin(struct al_ablating *a, const struct al_loss *loss)
 	a->masked = is_decoder ? NULL : loss;
 }
 
+void al_ablating_finish(void *ablating)
+{
+	struct al_ablating *a = ablating;
+
+	al_ablations_finish(&a->ablations);
+	al_ablations_finish(&a->masked_ablations);
+}
+
 bool al_ablate(struct al_session *session, const struct al_opened_model *model,
 	const struct al_ablation_options *options, const struct al_loss *loss, struct al_error *err)
 {
+	AL_ENDS(al_ablating_finish)
 	struct al_ablating a = {.session = session, .model = model, .options = options};
 
-	begin(&a, loss);
+	al_ablating_begin(&a, loss);
 	if (options->calibration) {
 		a.calibration = al_session_calibration(session, options->calibration,
 			model->file->checkpoint, err);
 		if (!a.calibration)
 			return false;
 	}
-	const bool ok = measure(&a, err);
-	if (ok && loss)
+	if (!al_ablating_measure(&a, err))
+		return false;
+	if (loss)
 		al_losses_add_table(session, loss);
-	if (ok)
-		conclude(&a, add_table(&a));
-	al_ablations_finish(&a.ablations);
-	al_ablations_finish(&a.masked_ablations);
-	return ok;
+	conclude(&a, add_table(&a));
+	return true;
 }

@@ -22,7 +22,7 @@ bool al_ablate(struct al_session *session, const struct al_opened_model *model,
 	const struct al_ablation_options *options, const struct al_loss *loss,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* ---- shared by ablate.c and ablate_claim.c ---- */
+/* ---- for other answers that leave out heads ---- */
 
 /* What is measured: a decoder's loss, or how far an encoder's embeddings move. */
 struct al_ablation_kind {
@@ -45,6 +45,18 @@ struct al_ablating {
 
 extern const struct al_ablation_kind al_ablation_of_loss, al_ablation_of_embedding;
 
+/* Of a session, model and options. `loss` is to be that of the model as it is; of an encoder on
+ * masked tokens, or NULL. Then `ablations` may be listed; else all is that the options name. */
+void al_ablating_begin(struct al_ablating *a, const struct al_loss *loss);
+bool al_ablating_measure(struct al_ablating *a, struct al_error *err) AL_MUST_CHECK;
+void al_ablating_finish(void *ablating);
+
+/* What comes to the loss, or how far embeddings move, without number i. */
+struct al_estimate al_ablating_added(const struct al_ablating *a, size_t i);
+
+/* al_losses_find_places of all, layer by layer. */
+const char **al_ablating_places(const struct al_ablating *a);
+
 /* Of pairs, each head alone is measured too. */
 static inline bool al_ablating_shows(const struct al_ablating *a, size_t i)
 {
@@ -58,5 +70,5 @@ size_t al_ablating_layer_end(const struct al_ablating *a, size_t first);
  * listed before the pairs of their layer, from head 0 on. */
 struct al_estimate al_ablating_beyond(const struct al_ablating *a, size_t pair);
 
-/* ablate_claim.c: of the finished table. */
+/* ablate_claim.c: of the finished table, whose rows are those that are shown. */
 const char *al_ablating_claim(const struct al_ablating *a, const struct al_table *table);

@@ -36,8 +36,8 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS_WITHOUT_ONLY, {against_rows, 0},
 	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
 	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
-	{al_audit_file_rows, 0}, {rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
-	{NULL, 0}};
+	{al_audit_file_rows, 0}, {rows, 0}, {al_audit_ablation_rows, 0},
+	{al_input_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
 
 /* ---- measuring ---- */
 

@@ -42,11 +42,11 @@ static void add_measured(const struct al_audit_run *run, struct al_audit_page *p
 static void advise_by_data(const struct al_audit_run *run, struct al_audit_page *page)
 {
 	struct al_arena *arena = &run->session->arena;
-	double loss, head = 0;
+	double head = 0;
 	size_t row;
 
 	if (run->losses.n_rows > 0 && has_own_keys(run)) {
-		row = al_table_extreme(&run->losses, "loss", -1, &loss);
+		row = al_audit_losses_least(run);
 		(void)al_table_number(&run->losses, row, "head", &head);
 		add_measured(run, page, al_audit_verdict_say_losses(run),
 			al_format(arena, "--method drop --drop %s:%.0f",

@@ -59,8 +59,8 @@ static const struct al_option_group reproducing[] = {{al_layout_rows,
 							     offsetof(struct al_audit_asked,
 								     layout)},
 	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
-	{al_audit_file_rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
-	{NULL, 0}};
+	{al_audit_file_rows, 0}, {al_audit_ablation_rows, 0},
+	{al_input_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
 
 /* In the order of the options: whether one process measured all or several did, the same. */
 static const char *command_text(const struct al_audit_run *run)

@@ -81,7 +81,7 @@ static struct al_needs find_needs(const struct al_audit_run *run)
 	return needs;
 }
 
-const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id)
+struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id)
 {
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i] && strcmp(al_measurements[i]->id, id) == 0)
@@ -124,6 +124,19 @@ void al_audit_run_end_tables(struct al_audit_run *run)
 
 /* ---- begin and end ---- */
 
+static bool check_ablation(const struct al_audit_run *run, struct al_error *err)
+{
+	if (!al_input_is_given(&run->options->input))
+		return al_fail(err, AL_EINPUT,
+			"--ablate heads measures losses: pass --calibration DIR and --tokens FILE, "
+			"--text FILE or --sample N");
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i))
+			return true;
+	return al_fail(err, AL_EINPUT,
+		"--ablate heads adds to the table drop, which isn't asked for: pass --only drop");
+}
+
 /* Tables that need a calibration are named with one. */
 static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 {
@@ -137,10 +150,11 @@ static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 				"--only %s needs --calibration DIR (from `calibrate`) or an "
 				"imatrix",
 				al_measurements[i]->id);
-	return has_calibration || !al_input_is_given(&run->options->input)
-		|| al_fail(err, AL_EINPUT,
+	if (al_input_is_given(&run->options->input) && !has_calibration)
+		return al_fail(err, AL_EINPUT,
 			"--tokens and --text measure conversions, which needs --calibration DIR "
 			"(from `calibrate`)");
+	return !run->options->ablated || check_ablation(run, err);
 }
 
 static bool open_covariance(struct al_audit_run *run, struct al_error *err)
@@ -175,6 +189,9 @@ static void begin(struct al_audit_run *run)
 		.is_centered = o->is_centered,
 		.folds_norms = o->folds_norms,
 		.offset = o->offset,
+		.ablated = !o->ablated			       ? 0
+			: run->opened->view.family->is_encoder ? AL_AUDIT_ABLATES_EMBEDDINGS
+							       : AL_AUDIT_ABLATES_LOSS,
 		.covariance = o->calibration ? &run->covariance : NULL,
 		.needs = &run->needs,
 		.watch = &run->watch,

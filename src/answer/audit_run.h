@@ -29,6 +29,7 @@ struct al_audit_asked {
 	int64_t n_nulls, n_pairs, offset, seed;
 	bool is_centered, folds_norms, is_across;
 	uint64_t only; /* a bit for each of al_measurements */
+	uint64_t ablated; /* not 0: heads */
 	struct al_input_options input; /* what conversions are measured on */
 };
 
@@ -36,6 +37,7 @@ struct al_audit_asked {
 extern const struct al_option_group al_audit_shaping[];
 extern const struct al_option_row al_audit_shaping_rows[];
 extern const struct al_option_row al_audit_file_rows[]; /* of more files, and of what is in them */
+extern const struct al_option_row al_audit_ablation_rows[];
 
 struct al_audit_run {
 	struct al_session *session;
@@ -49,6 +51,7 @@ struct al_audit_run {
 	struct al_table summary;
 	struct al_table totals; /* of conversions, over all modules; without columns: none */
 	struct al_table across, against, losses, frontier; /* without columns: not asked for */
+	const char *ablation; /* a claim on the loss without each head; NULL: not measured */
 	const char **frontier_options; /* of compress, for each row of `frontier` */
 	struct al_progress *progress;
 	struct al_watch watch; /* of a module's steps */
@@ -106,7 +109,7 @@ bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *i
 bool al_audit_run_hash(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* The table of this measurement; NULL: it isn't wanted. */
-const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id);
+struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id);
 
 /* Finishes the tables, writes those of --tables, draws the figures of --figures, and takes what is
  * to be read into the session's answer. */
@@ -167,9 +170,14 @@ bool al_audit_series(struct al_session *session, const struct al_audit_asked *op
 /* What is measured of heads of different modules, and of heads of two checkpoints. */
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
-/* frontier.c: the losses without heads and of conversions, measured on tokens where there are any;
- * with --figures a figure. */
+/* audit_losses.c: the losses without heads and of conversions, measured on tokens where there are
+ * any; and the row of `losses` that is least. */
 bool al_audit_run_losses(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+size_t al_audit_losses_least(const struct al_audit_run *run);
+
+/* frontier.c: what conversions cost a decoder; with --figures a figure. */
+bool al_audit_run_frontier(struct al_audit_run *run, struct al_running *model,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* audit_shard.c: --shard I/N, a part of the audit, measured and written for `merge`. */
 bool al_audit_shard(struct al_session *session, const struct al_audit_asked *options,

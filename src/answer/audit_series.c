@@ -395,6 +395,7 @@ static bool check_options(const struct al_audit_asked *o, struct al_error *err)
 		: o->shard	       ? "--shard"
 		: o->fragment	       ? "--fragment"
 		: o->calibration       ? "--calibration"
+		: o->ablated	       ? "--ablate"
 		: o->is_across	       ? "--across"
 		: o->only	       ? "--only"
 				       : NULL;

@@ -255,13 +255,14 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *drop = al_audit_run_table(run, "drop");
 	const char *text = join(arena, al_audit_verdict_say_exact(run),
-		al_audit_verdict_say_losses(run));
+		run->ablation ? run->ablation : "");
 
+	text = join(arena, text, al_audit_verdict_say_losses(run));
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
-		drop && drop->n_rows > 0
-			? join(arena, say_outputs(run, drop), al_audit_verdict_say_copies(run))
-			: al_audit_verdict_say_removable(run));
+		drop && drop->n_rows > 0 ? join(arena, run->ablation ? "" : say_outputs(run, drop),
+			al_audit_verdict_say_copies(run))
+					 : al_audit_verdict_say_removable(run));
 	if (*text && al_covariance_calibration(run->audit.options.covariance))
 		text = al_format(arena, "%s%s", text,
 			al_calibration_say_few(arena, &run->audit.options.covariance->calibration));
@@ -290,13 +291,17 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 	size_t *n)
 {
 	struct al_arena *arena = &run->session->arena;
-	double loss;
+	const bool is_encoder = run->opened->view.family->is_encoder;
 	size_t row;
 
 	if (run->losses.n_rows > 0) {
-		row = al_table_extreme(&run->losses, "loss", -1, &loss);
-		add_tile(tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
-			al_format(arena, "nats per token: the loss added without %s",
+		row = al_audit_losses_least(run);
+		add_tile(tiles, n,
+			al_claim_cell(arena, &run->losses, row,
+				is_encoder ? "embedding_change" : "loss_increase"),
+			al_format(arena, "%s without %s",
+				is_encoder ? "cosine distance that embeddings move"
+					   : "nats per token: the loss added",
 				al_audit_head_text(run, &run->losses, row)));
 	}
 	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))

@@ -25,6 +25,10 @@ enum { AL_NULL_IS_COMPUTED = -1 };
 /* Where it can't be. */
 enum { AL_DRAWS_INSTEAD = 4 };
 
+/* What is measured without each head, elsewhere: the loss that comes to it, or how far embeddings
+ * move. The table of heads has columns for it. */
+enum al_audit_ablated { AL_AUDIT_ABLATES_LOSS = 1, AL_AUDIT_ABLATES_EMBEDDINGS = 2 };
+
 struct al_audit_options {
 	int64_t n_nulls; /* draws of the null of independent heads; 0: none, or as below */
 	uint64_t seed;
@@ -33,6 +37,7 @@ struct al_audit_options {
 	bool folds_norms; /* the preceding norm's scale goes into W_Q, W_K, W_V */
 	int64_t offset; /* tokens from a key to its query; rotary models only */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
+	unsigned ablated; /* enum al_audit_ablated; 0: nothing */
 	const struct al_needs *needs; /* NULL: anything may be asked for */
 	/* Before a step of long work on a module; NULL: not watched. */
 	const struct al_watch *watch;

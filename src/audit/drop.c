@@ -16,6 +16,7 @@ struct row {
 	int64_t twin;
 	const char *place;
 	const char *doing; /* written when all heads are known */
+	struct al_estimate added; /* without it, written when that was measured */
 	struct al_alike_head alike;
 };
 
@@ -23,6 +24,14 @@ static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
 	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
 	{AL_SHOW(struct row, doing, "Attends to")},
+	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct row, added.mean), .when = AL_AUDIT_ABLATES_LOSS},
+	{{.key = "loss_increase_error", .title = "+-", .digits = 4},
+		AL_MEMBER(struct row, added.error), .when = AL_AUDIT_ABLATES_LOSS},
+	{{.key = "embedding_change", .title = "Cosine distance", .digits = 5},
+		AL_MEMBER(struct row, added.mean), .when = AL_AUDIT_ABLATES_EMBEDDINGS},
+	{{.key = "embedding_change_error", .title = "+-", .digits = 5},
+		AL_MEMBER(struct row, added.error), .when = AL_AUDIT_ABLATES_EMBEDDINGS},
 	{{.key = "alike", .title = "head", .group = "Nearest head"},
 		AL_MEMBER(struct row, alike.head)},
 	{{.key = "logit_correlation", .title = "logits", .group = "Nearest head", .digits = 2},
@@ -44,6 +53,11 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct row, worth.by_twin)},
 	AL_FIELDS_END,
 };
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	al_table_add_fields(table, fields, audit->options.ablated);
+}
 
 /* The root of the mean square of what leaving out a head costs: heads that have nothing in common
  * cost 1/sqrt(n) of the output each, however many they are. */
@@ -74,7 +88,7 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 		!has_fits || !is_first ? NULL
 			: has_ties     ? "tied"
 				       : "least",
-		NULL, judged->alike[head]};
+		NULL, {NAN, NAN, 0}, judged->alike[head]};
 
 	if (!has_fits)
 		row.worth.compensated.mean = NAN;
@@ -165,6 +179,17 @@ static void note_imatrix(struct al_table *table)
 	note_layers(table);
 }
 
+static void note_ablated(struct al_table *table, bool is_loss)
+{
+	al_table_note(table,
+		"%s: without the head, its output replaced by zero, on the tokens of this audit; "
+		"its "
+		"standard error: jackknife over their sequences; of its layer: the head that is "
+		"missed least, or those that can't be told from it at 95 %% (paired differences "
+		"over sequences, Student's t, Bonferroni)",
+		is_loss ? "loss added" : "cosine distance");
+}
+
 static bool complete(const struct al_audit *audit, struct al_table *table, struct al_error *err)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(
@@ -205,12 +230,16 @@ static void finish(struct al_audit *audit, struct al_table *table)
 			"W_O of all other heads, or of the best replacement, is fitted on all "
 			"folds of sequences but one and judged on that, for each of %zu (errors "
 			"with W_O of all others are corrected for the fold that the fit lacks); "
-			"standard error: the jackknife's over folds; of its layer: the head of the "
-			"least "
-			"error, or those that can't be told from it at 95 %% (Student's t, "
-			"Bonferroni)",
-			calibration->n_folds);
-	note_layers(table);
+			"standard error: the jackknife's over folds%s",
+			calibration->n_folds,
+			audit->options.ablated
+				? ""
+				: "; of its layer: the head of the least error, or those that "
+				  "can't be told from it at 95 % (Student's t, Bonferroni)");
+	if (audit->options.ablated)
+		note_ablated(table, audit->options.ablated == AL_AUDIT_ABLATES_LOSS);
+	else
+		note_layers(table);
 }
 
 /* ---- the summary ---- */
@@ -239,12 +268,13 @@ const struct al_measurement al_measurement_drop = {
 	.title = "What each head does, and what its removal changes",
 	.measured = AL_MEASURED_WITH_OUTPUTS,
 	.needs = {.weights = true},
-	.fields = fields,
+	.add_columns = add_columns,
 	.add_module = add_module,
 	.complete = complete,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "doing", "alike", "logit_correlation",
-			       "output_cka", "error_compensated", "error_compensated_error",
-			       "relative", "place", "error_dropped"}},
+	.short_form = {.columns = {"module", "head", "doing", "loss_increase",
+			       "loss_increase_error", "embedding_change", "embedding_change_error",
+			       "alike", "logit_correlation", "output_cka", "error_compensated",
+			       "error_compensated_error", "relative", "place", "error_dropped"}},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

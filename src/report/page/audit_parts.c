@@ -33,8 +33,9 @@ enum { N_NEIGHBORS = 3 };
 static const char *const names[] = {"module", "head", NULL};
 static const char *const numbers[] = {"qk_rank", "qk_n90", "ov_n90", "qk_norm", "ov_norm", NULL};
 
-static const char *const costs_of_drop[] = {"output_share", "error_dropped", "error_compensated",
-	"error_compensated_error", "relative", "place", NULL};
+static const char *const costs_of_drop[] = {"loss_increase", "loss_increase_error",
+	"embedding_change", "embedding_change_error", "output_share", "error_dropped",
+	"error_compensated", "error_compensated_error", "relative", "place", NULL};
 
 static void set_cosine(struct al_cell *cell, double cosine)
 {
