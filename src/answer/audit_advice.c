@@ -162,9 +162,10 @@ static void advise_by_weights(const struct al_audit_run *run, struct al_audit_pa
 		if (n <= before)
 			continue;
 		add(run, page,
-			al_format(arena,
-				"%s, and no module's scores and values change by more than %s:",
+			al_format(arena, "%s, and no module's %s change by more than %s:",
 				al_claim_counted(arena, n, "head"),
+				al_audit_basis(&run->audit) == AL_ON_TOKENS ? "logits and outputs"
+									    : "scores and values",
 				al_claim_real(arena, "bound", "%", 100 * levels[i],
 					al_format(arena, "%g %%", 100 * levels[i]))),
 			command);

@@ -1,6 +1,8 @@
 /* audit --report FILE: what the page shows, and how it is headed. */
 #include "answer/audit_run.h"
 
+#include "audit/doing.h"
+
 #include <libgen.h>
 
 /* ---- the head ---- */
@@ -125,6 +127,8 @@ void al_audit_report_add(struct al_audit_run *run)
 		.losses = table_or_null(&run->losses),
 		.frontier = table_or_null(&run->frontier),
 		.command = command_text(run),
+		.has_inputs = run->audit.options.covariance,
+		.doings = {al_doing_names, AL_N_DOINGS},
 		.left_out = run->left_out,
 		.n_left_out = run->n_left_out,
 	};

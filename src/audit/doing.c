@@ -8,18 +8,22 @@
  * MUCH to call it more than chance. */
 static const double MUCH = .4, LEAST = .1, TIMES = 2;
 
+enum { ITSELF, PREVIOUS, FIRST, SAME, INDUCTION };
+const char *const al_doing_names[AL_N_DOINGS] = {"itself", "previous token", "first token",
+	"same token", "induction"};
+
 static const struct score {
 	enum al_statistic_kind kind;
-	const char *name;
+	int doing;
 	bool takes_much;
 } scores[] = {
-	{AL_STATISTIC_SELF, "itself", false},
-	{AL_STATISTIC_PREVIOUS, "previous token", false},
-	{AL_STATISTIC_FIRST, "first token", false},
-	{AL_STATISTIC_DUPLICATES, "same token", true},
-	{AL_STATISTIC_SUCCESSORS, "induction", true},
-	{AL_STATISTIC_RANDOM_DUPLICATES, "same token", false},
-	{AL_STATISTIC_RANDOM_SUCCESSORS, "induction", false},
+	{AL_STATISTIC_SELF, ITSELF, false},
+	{AL_STATISTIC_PREVIOUS, PREVIOUS, false},
+	{AL_STATISTIC_FIRST, FIRST, false},
+	{AL_STATISTIC_DUPLICATES, SAME, true},
+	{AL_STATISTIC_SUCCESSORS, INDUCTION, true},
+	{AL_STATISTIC_RANDOM_DUPLICATES, SAME, false},
+	{AL_STATISTIC_RANDOM_SUCCESSORS, INDUCTION, false},
 };
 enum { N_SCORES = sizeof(scores) / sizeof(*scores) };
 
@@ -93,7 +97,8 @@ static const char *say(struct al_arena *arena, const struct scored *s, size_t he
 			best = score;
 	}
 	return best == N_SCORES ? NULL
-				: al_format(arena, "%s %.2f", scores[best].name, s->of[best][head]);
+				: al_format(arena, "%s %.2f", al_doing_names[scores[best].doing],
+					s->of[best][head]);
 }
 
 /* The number of the module's first head among all; false: it isn't in the calibration. */

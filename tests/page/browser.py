@@ -176,9 +176,21 @@ def check_reads_well(test, browser, name, width):
                 browser.picture(f'{KEPT}/{name}-{width}-{scheme}.png')
 
 
+def record(folder):
+    """A model that runs and its calibration."""
+    model, tokens, recorded = f'{folder}/m.bin', f'{folder}/tokens', f'{folder}/recorded'
+    models.write_running(model, layers=4, heads=8)
+    with open(tokens, 'w', encoding='ascii') as out:
+        out.write('1 5 3 7 2 9 4 6\n1 4 4 2 8 3 3 5\n1 6 2 9 9 4 7 8\n')
+    subprocess.run([PROGRAM, 'calibrate', model, '--tokens', tokens, '-o', recorded], check=True, stdout=subprocess.DEVNULL)
+    return model, '--calibration', recorded
+
+
 def make_pages(folder):
-    """By name, audits with copies, without, with keys that groups share, with a module that is left out."""
+    """By name, audits with copies, without, with keys that groups share, with a module that is left out, on tokens."""
+    recorded = record(folder)
     commands = {
+        'tokens': ['audit', *recorded],
         'copies': ['audit', 'tests/data/twins.safetensors', '--heads', '6:2'],
         'many': ['audit', models.write(f'{folder}/model', 12, 12, 4, broken=5, silent=7)],
     }

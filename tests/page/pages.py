@@ -199,6 +199,31 @@ class Pages(unittest.TestCase):
                 for cosine, number in zip(cosines.rstrip(')').split(', '), own[head]):
                     self.same(cosine, number, row)
 
+    def compare_doings(self, page, tables):
+        """Heads that do the same on tokens have one color, which the legend has; their nearest heads are those of the
+        table `drop`, and no other: the next ones are less alike."""
+        names = ['itself', 'previous token', 'first token', 'same token', 'induction']
+        colors = [a['class'] for tag, a in page.seen if tag == 'rect' and re.fullmatch('[bs][0-9]', a.get('class', ''))]
+        said = [row['doing'] and row['doing'].rpartition(' ')[0] for row in tables['drop']]
+        expected = [f'b{names.index(name)}' if name else 's0' for name in said]
+        self.assertEqual(colors[:len(said)], expected)
+        self.assertEqual(sorted(colors[len(said):]), sorted(set(expected)))
+        pairs = {}
+        for row in tables['cosines']:
+            for a, b in ((row['head_a'], row['head_b']), (row['head_b'], row['head_a'])):
+                pairs[row['module'], str(a), str(b)] = row['logit_correlation'], row['output_cka']
+        for row in page.rows('map'):
+            self.assertEqual([key for key in row if 'cosine' in key or key == 'nearest'], [])
+            nearest = pairs[row['module'], row['head'], row['alike']]
+            for text, number in zip((row['logit_correlation'], row['output_cka']), nearest):
+                self.same(text, number, row)
+            for text in row['next'].split('; ') if row['next'] != '-' else []:
+                head, _, numbers = text.partition(' (')
+                own = pairs[row['module'], row['head'], head]
+                self.assertLessEqual(sum(own), sum(nearest))
+                for shown, number in zip(numbers.rstrip(')').split(', '), own):
+                    self.same(shown, number, row)
+
     def compare_conversions(self, page, tables):
         """Over all modules: the largest error, and the total saving."""
         totals = {}
@@ -427,6 +452,7 @@ class Pages(unittest.TestCase):
         for table, keys in ('drop', ['module', 'head']), ('losses', ['module', 'head']), ('frontier', ['method', 'setting']):
             self.assertEqual(self.compare(page, table, tables[table], keys), len(tables[table]))
         self.assertEqual(self.compare(page, 'map', tables['drop'], ['module', 'head']), len(tables['drop']))
+        self.compare_doings(page, tables)
         self.compare_values(page, self.json, tables)
         self.compare_bars(page, tables)
         self.assertIn('losses', {a['data-cell'].split('/')[0] for a, _ in page.values if 'data-cell' in a})
@@ -438,6 +464,21 @@ class Pages(unittest.TestCase):
             result = run(*line.split()[1:], cwd=folder)
             self.assertEqual(result.returncode, 0, result.stderr)
             shutil.rmtree(f'{folder}/smaller')
+
+    def test_calibration(self):
+        """Without losses: colors, and conversions by the recorded inputs."""
+        folder = self.folder.name
+        model, tokens, recorded = f'{folder}/m.bin', f'{folder}/tokens', f'{folder}/recorded'
+        models.write_running(model, heads=4)
+        with open(tokens, 'w', encoding='ascii') as out:
+            out.write('1 5 3 7 2 9 4 6\n1 4 4 2 8 3 3 5\n1 6 2 9 9 4 7 8\n')
+        run('calibrate', model, '--tokens', tokens, '-o', recorded)
+        page, tables = self.answer(model, '--calibration', recorded)
+        self.compare_doings(page, tables)
+        self.compare(page, 'similarity', tables['similarity'], ['module_a', 'head_a', 'module_b', 'head_b'])
+        self.assertIn('judged by weights as the recorded inputs use them', page.raw)
+        self.assertNotIn('judged from weights.', page.raw)
+        self.assertIn('the correlation of logits above the diagonal', page.raw)
 
     def test_no_twins(self):
         page, _ = self.answer(*models_of(self, layers=2, heads=4))

@@ -3,23 +3,33 @@
 
 /* ---- heads ---- */
 
+static const char *map_text(const struct al_page_heads *heads)
+{
+	if (!heads->has_costs)
+		return heads->is_on_tokens
+			? "Each square is a head. The darker, the more it is like its nearest head "
+			  "in the module, in its logits and in its outputs on text."
+			: "Each square is a head. The darker, the more it is like its nearest head "
+			  "in the module, in its scores and in its values: the smaller of both "
+			  "cosines.";
+	if (heads->is_on_tokens)
+		return "Each square is a head. Its color is what it attends to most on text, where "
+		       "that stands out among all heads.";
+	return "Each square is a head. The darker, the less its layer's output changes without it, "
+	       "compared with an average head of the layer.";
+}
+
 static void add_map(struct al_text *out, const struct al_audit_page *page,
 	const struct al_page_heads *heads)
 {
+	AL_TEXT(text);
+
+	al_text_addf(&text, "%s Choose a square, or move with the arrow keys.", map_text(heads));
 	al_page_begin_section(out, "heads",
-		heads->has_costs ? "What each head is worth on text" : "Which heads are alike",
-		!heads->has_costs ? "Each square is a head. The darker, the more it is like "
-				    "its nearest head in the module, in its scores and in "
-				    "its values: the smaller of both cosines. Choose a "
-				    "square, or move with the arrow keys."
-			: heads->are_refitted
-			? "Each square is a head. The darker, the less its layer's output "
-			  "changes without it, once W_O of the other heads is refitted, "
-			  "compared with an average head of the layer. Choose a square, or "
-			  "move with the arrow keys."
-			: "Each square is a head. The darker, the less its layer's output "
-			  "changes without it, compared with an average head of the layer. "
-			  "Choose a square, or move with the arrow keys.");
+		!heads->has_costs	      ? "Which heads are alike"
+			: heads->is_on_tokens ? "What each head does on text"
+					      : "What each head is worth on text",
+		text.data);
 	al_text_add(out, "<div class=two><div>");
 	al_page_head_map(out, heads, page->left_out, page->n_left_out);
 	al_text_add(out, "</div><aside id=head aria-live=polite hidden></aside></div>\n");
@@ -97,7 +107,7 @@ static void add_shared(struct al_text *out, const struct al_audit_page *page)
 
 /* ---- savings ---- */
 
-/* By weights, or where conversions were measured by their KL divergence. */
+/* By errors, or where conversions were measured by their KL divergence. */
 static void add_savings(struct al_text *out, const struct al_audit_page *page)
 {
 	static const char *const errors[] = {"qk_relative_error", "qk_mean_error",
@@ -120,15 +130,18 @@ static void add_savings(struct al_text *out, const struct al_audit_page *page)
 			.names = conversion};
 	AL_ENDS(al_table_finish) struct al_table best = {0};
 
-	al_page_begin_section(out, "savings", "What could be saved",
-		page->frontier
-			? "Every conversion of all layers, measured on text. Further right "
-			  "saves more; further down is closer to the original (0 = "
-			  "identical). Numbered circles are on the frontier."
-			: "Every conversion of all layers to another form of attention, "
-			  "judged from weights. Further right saves more; further down is "
-			  "closer to the original (0 = identical, 1 = nothing kept). Numbered "
-			  "circles are on the frontier.");
+	AL_TEXT(text);
+	al_text_addf(&text,
+		"Every conversion of all layers%s. Further right saves more; further down is "
+		"closer to "
+		"the original (0 = identical%s). Numbered circles are on the frontier.",
+		page->frontier		   ? ", measured on text"
+			: page->has_inputs ? " to another form of attention, judged by weights as "
+					     "the recorded inputs use "
+					     "them"
+					   : " to another form of attention, judged from weights",
+		page->frontier ? "" : ", 1 = nothing kept");
+	al_page_begin_section(out, "savings", "What could be saved", text.data);
 	al_page_add_points(out, &points);
 	al_page_frontier_table(&best, &points);
 	al_page_add_table(out, &(struct al_page_table){.table = &best});
@@ -146,8 +159,11 @@ static void add_savings(struct al_text *out, const struct al_audit_page *page)
 static void add_pairs(struct al_text *out, const struct al_page_heads *heads)
 {
 	al_page_begin_section(out, "pairs", "All pairs of heads",
-		"A picture each module, head by head: cosines of scores above the diagonal, of "
-		"values below.");
+		heads->is_on_tokens
+			? "A picture each module, head by head: on text the correlation of logits "
+			  "above the diagonal, linear CKA of outputs below."
+			: "A picture each module, head by head: cosines of scores above the "
+			  "diagonal, of values below.");
 	al_page_pair_maps(out, heads);
 	al_page_end_section(out);
 }
@@ -183,6 +199,10 @@ static const struct al_page_term terms[] = {
 	{"cosine",
 		"how alike two heads are: 1 the same up to a factor, 0 nothing in common, -1 "
 		"opposite"},
+	{"logits, outputs",
+		"what heads do on text: the correlation of the scores that the softmax gets, each "
+		"query's mean taken away, and linear CKA of outputs, 1 where one is the other "
+		"turned and scaled"},
 	{"copy, twin",
 		"a head that attends as another does; W_O of the other takes its outputs too"},
 	{"silent", "a head that writes almost nothing: without it the output hardly changes"},
@@ -208,7 +228,7 @@ void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 	AL_ARENA(arena);
 	if (page->heads)
 		al_page_heads_read(&heads, &arena, page->heads, page->cosines, page->redundant,
-			page->drop);
+			page->drop, &page->doings);
 	al_page_begin(out, &page->head);
 	if (page->n_tiles > 0)
 		al_page_tiles(out, page->tiles, page->n_tiles);

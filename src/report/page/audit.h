@@ -17,7 +17,9 @@ struct al_audit_page {
 	struct al_page_advice *advice;
 	size_t n_advice;
 	bool has_exact; /* the first loses nothing */
-	bool has_steps; /* it is by weights: `redundant` lists the heads */
+	bool has_steps; /* it is by weights, or copies on tokens: `redundant` lists the heads */
+	bool has_inputs; /* conversions are judged by recorded inputs */
+	struct al_texts doings; /* what heads may attend to on tokens */
 	const struct al_table *summary, *heads, *layers, *cosines, *similarity, *redundant, *drop;
 	const struct al_table *conversions; /* of all modules together */
 	const struct al_table *losses, *frontier; /* of heads and conversions, measured on tokens */

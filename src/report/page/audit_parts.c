@@ -37,16 +37,20 @@ static const char *const costs_of_drop[] = {"loss_increase", "loss_increase_erro
 	"embedding_change", "embedding_change_error", "output_share", "error_dropped",
 	"error_compensated", "error_compensated_error", "relative", "place", NULL};
 
+/* What heads do on tokens. */
+static const char *const doing_of_drop[] = {"doing", "alike", "logit_correlation", "output_cka",
+	NULL};
+
 static void set_cosine(struct al_cell *cell, double cosine)
 {
 	if (!isnan(cosine))
 		al_cell_set_real(cell, cosine);
 }
 
-static void set_nearest(struct al_table *out, struct al_cell *cell, const struct al_page_module *m,
-	size_t head)
+static void set_nearest(struct al_table *out, struct al_cell *cell,
+	const struct al_page_heads *heads, const struct al_page_module *m, size_t head)
 {
-	const int64_t nearest = al_page_nearest(m, head, 0);
+	const int64_t nearest = al_page_nearest(heads, m, head, 0);
 
 	if (nearest < 0)
 		return;
@@ -61,14 +65,14 @@ static void add_cosine(struct al_text *out, const char *before, double cosine)
 }
 
 /* "8 (0.123, 0.045); 3 (0.120, 0.300)" */
-static void set_next(struct al_table *out, struct al_cell *cell, const struct al_page_module *m,
-	size_t head)
+static void set_next(struct al_table *out, struct al_cell *cell, const struct al_page_heads *heads,
+	const struct al_page_module *m, size_t head)
 {
 	int64_t other;
 
 	AL_TEXT(text);
 	for (size_t place = 1; place < N_NEIGHBORS; place++) {
-		other = al_page_nearest(m, head, place);
+		other = al_page_nearest(heads, m, head, place);
 		if (other < 0)
 			break;
 		al_text_addf(&text, "%s%lld", place > 1 ? "; " : "", (long long)other);
@@ -96,45 +100,59 @@ static bool has_groups(const struct al_page_heads *heads)
 	return false;
 }
 
-/* Columns of `drop` follow the numbers. */
 struct shown {
 	const struct al_page_heads *heads;
 	const struct al_table *drop;
-	bool has_groups;
-	size_t n_numbers, n_costs;
+	bool has_groups, is_on_tokens; /* nearest heads are those of `drop` */
+	size_t n_near, n_numbers, n_costs; /* columns: first how alike the nearest head is */
 };
 
 static void add_head(struct al_table *out, const struct shown *s, const struct al_page_module *m,
 	size_t head)
 {
 	const struct al_page_heads *heads = s->heads;
-	struct al_cell *cells = al_table_add_row(out), *cell = cells + 2;
+	struct al_cell *cells = al_table_add_row(out);
+	const size_t near = s->has_groups ? 4 : 3, own = near + s->n_near,
+		     costs = own + s->n_numbers;
+	const size_t row = s->drop ? al_page_find_head(s->drop, m->name, head) : 0;
 
 	copy_cells(out, cells, 0, 2, heads->heads, m->first + head);
 	if (s->has_groups)
-		al_cell_set_int(out, cell++, m->groups[head]);
+		al_cell_set_int(out, &cells[2], m->groups[head]);
 	if (m->marks[head])
-		al_cell_set_text(out, cell, mark_text(out, heads, m->marks[head]));
-	cell++;
-	set_nearest(out, cell, m, head);
-	const size_t first = (size_t)(cell + 3 - cells), costs = first + s->n_numbers;
-	copy_cells(out, cells, first, s->n_numbers, heads->heads, m->first + head);
-	const size_t row = s->drop ? al_page_find_head(s->drop, m->name, head) : 0;
-	if (s->drop && row < s->drop->n_rows)
+		al_cell_set_text(out, &cells[near - 1], mark_text(out, heads, m->marks[head]));
+	if (!s->is_on_tokens)
+		set_nearest(out, &cells[near], heads, m, head);
+	copy_cells(out, cells, own, s->n_numbers, heads->heads, m->first + head);
+	if (s->drop && row < s->drop->n_rows) {
+		copy_cells(out, cells, near, s->is_on_tokens ? s->n_near : 0, s->drop, row);
 		copy_cells(out, cells, costs, s->n_costs, s->drop, row);
-	set_next(out, cells + costs + s->n_costs, m, head);
+	}
+	set_next(out, cells + costs + s->n_costs, heads, m, head);
+}
+
+static void add_near_columns(struct al_table *out, struct shown *s)
+{
+	static const struct al_column nearest[] = {
+		{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
+		{.key = "qk_cosine", .title = "its score cosine", .digits = 3},
+		{.key = "ov_cosine", .title = "its value cosine", .digits = 3},
+	};
+
+	s->n_near = sizeof(nearest) / sizeof(*nearest);
+	if (s->is_on_tokens)
+		s->n_near = add_columns_of(out, s->drop, doing_of_drop);
+	else
+		al_table_add_columns(out, nearest, s->n_near);
 }
 
 void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
 	const struct al_table *drop)
 {
-	static const struct al_column nearest[] = {
-		{.key = "mark", .title = "Removable"},
-		{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
-		{.key = "qk_cosine", .title = "its score cosine", .digits = 3},
-		{.key = "ov_cosine", .title = "its value cosine", .digits = 3},
-	};
-	struct shown s = {.heads = heads, .drop = drop, .has_groups = has_groups(heads)};
+	struct shown s = {.heads = heads,
+		.drop = drop,
+		.has_groups = has_groups(heads),
+		.is_on_tokens = heads->is_on_tokens && drop};
 
 	al_table_init(out, "map", "Heads, their nearest neighbors, and their numbers");
 	add_columns_of(out, heads->heads, names);
@@ -143,11 +161,14 @@ void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
 			(struct al_column){.key = "kv_head",
 				.title = "Reads key",
 				.digits = AL_DIGITS_ALL});
-	al_table_add_columns(out, nearest, sizeof(nearest) / sizeof(*nearest));
+	al_table_add_column(out, (struct al_column){.key = "mark", .title = "Removable"});
+	add_near_columns(out, &s);
 	s.n_numbers = add_columns_of(out, heads->heads, numbers);
 	s.n_costs = drop ? add_columns_of(out, drop, costs_of_drop) : 0;
 	al_table_add_column(out,
-		(struct al_column){.key = "next", .title = "Next nearest (scores, values)"});
+		(struct al_column){.key = "next",
+			.title = heads->is_on_tokens ? "Next nearest (logits, outputs)"
+						     : "Next nearest (scores, values)"});
 	for (size_t i = 0; i < heads->n_modules; i++)
 		for (size_t head = 0; head < heads->modules[i].n; head++)
 			add_head(out, &s, &heads->modules[i], head);
@@ -190,8 +211,9 @@ static void add_step(struct al_table *out, const struct al_table *redundant, siz
 
 void al_page_steps_table(struct al_table *out, const struct al_table *redundant)
 {
-	static const char *const costs[] = {"qk_cosine", "ov_cosine", "output_share",
-		"ov_relative_error", "cumulative_error", NULL};
+	static const char *const costs[] = {"qk_cosine", "ov_cosine", "logit_correlation",
+		"output_cka", "output_share", "ov_relative_error", "output_error",
+		"cumulative_error", NULL};
 
 	al_table_init(out, redundant->id, "Drops and merges, the cheapest first");
 	add_columns_of(out, redundant, names);

@@ -78,20 +78,30 @@ static void add_label(struct al_text *out, const struct layout *l, const char *n
 		y + l->pitch / 2 + 4, cut.data, *end ? "\342\200\246" : "");
 }
 
-/* By what it costs to leave out the head, where that is known; else by its nearest head. */
+static const char *name_shade(const char *of, int shade, char out[16])
+{
+	strcpy(out, of);
+	out[1] = (char)('0' + shade);
+	return out;
+}
+
+/* By what it does on tokens, or what it costs to leave out the head, where that is known; else by
+ * its nearest head. */
 static const char *name_class(const struct layout *l, const struct al_page_module *m, size_t head,
 	char out[16])
 {
-	const int64_t nearest = al_page_nearest(m, head, 0);
+	const int64_t nearest = al_page_nearest(l->heads, m, head, 0);
 	const bool has_costs = l->heads->has_costs;
 
 	if (has_costs ? isnan(m->costs[head]) : nearest < 0)
 		return "unknown";
-	strcpy(out, "s0");
-	out[1] = (char)('0'
-		+ (has_costs ? al_page_cost_shade(m->costs[head])
-			     : al_page_shade(fmax(al_page_likeness(m, head, (size_t)nearest), 0))));
-	return out;
+	if (has_costs && l->heads->is_on_tokens)
+		return m->doing[head] < 0 ? "s0" : name_shade("b0", m->doing[head], out);
+	return name_shade("s0",
+		has_costs ? al_page_cost_shade(m->costs[head])
+			  : al_page_shade(
+				  fmax(al_page_likeness(l->heads, m, head, (size_t)nearest), 0)),
+		out);
 }
 
 static void add_head(struct al_text *out, const struct layout *l, const struct al_page_module *m,
@@ -163,7 +173,37 @@ static void add_ramp(struct al_text *out, const char *from, const char *to)
 	al_text_addf(out, "</svg> %s", to);
 }
 
-static void add_key(struct al_text *out, const struct layout *l)
+static bool does(const struct al_page_heads *heads, int doing)
+{
+	for (size_t i = 0; i < heads->n_modules; i++)
+		for (size_t head = 0; head < heads->modules[i].n; head++)
+			if (heads->modules[i].doing[head] == doing)
+				return true;
+	return false;
+}
+
+static void add_color(struct al_text *out, const char *class, const char *text)
+{
+	al_html_addf(out,
+		"<span><svg width=14 height=14><rect class=%s width=14 height=14 rx=3 "
+		"/></svg>%s</span>",
+		class, text);
+}
+
+/* What heads attend to, as far as one does. */
+static void add_doings(struct al_text *out, const struct al_page_heads *heads)
+{
+	char class[16];
+
+	al_text_add(out, "<p class=key>");
+	for (size_t i = 0; i < heads->doings->n; i++)
+		if (does(heads, (int)i))
+			add_color(out, name_shade("b0", (int)i, class), heads->doings->items[i]);
+	if (does(heads, AL_PAGE_NO_HEAD))
+		add_color(out, "s0", "nothing that stands out");
+}
+
+static void add_shades(struct al_text *out, const struct layout *l)
 {
 	const bool has_costs = l->heads->has_costs;
 
@@ -172,16 +212,25 @@ static void add_key(struct al_text *out, const struct layout *l)
 	for (int i = 1; i < AL_PAGE_SHADES; i++)
 		al_text_addf(out, "%s%g", i > 1 ? ", " : "",
 			has_costs ? al_page_cost_shade_most(i) : al_page_shade_least(i));
-	al_text_add(out, has_costs ? ")" : ")</span>");
-	if (has_costs)
+	al_text_add(out, has_costs ? ") of an average head of the layer</span>" : ")</span>");
+}
+
+static void add_key(struct al_text *out, const struct layout *l)
+{
+	const struct al_page_heads *heads = l->heads;
+
+	if (heads->has_costs && heads->is_on_tokens)
+		add_doings(out, heads);
+	else
+		add_shades(out, l);
+	if (heads->is_on_tokens || !heads->has_costs)
+		al_text_add(out, "<span><b>A A</b> the same letter: copies of each other</span>");
+	if (heads->has_costs)
 		al_text_addf(out,
-			" of an average head of the layer</span>"
-			"<span><b>x</b> costs less than %g of it</span>",
+			"<span><b>x</b> costs less than %g of an average head of the layer</span>",
 			AL_PAGE_REMOVABLE);
 	else
-		al_text_add(out,
-			"<span><b>A A</b> the same letter: copies of each other</span>"
-			"<span><b>x</b> writes almost nothing</span>");
+		al_text_add(out, "<span><b>x</b> writes almost nothing</span>");
 	if (l->group_size)
 		al_text_add(out, "<span>gaps: heads of a group read one key and value</span>");
 	if (l->n_left_out)
@@ -198,10 +247,12 @@ void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
 	al_text_addf(out,
 		"<div class=scroll><svg id=map class=\"%s\" role=grid width=%d height=%d "
 		"viewBox=\"0 0 %d %d\" aria-label=\"Map of heads: a row each module, a column each "
-		"head; the darker, the %s\">\n",
+		"head; %s\">\n",
 		l.n_columns > 16 ? "wide" : "", width, height, width, height,
-		heads->has_costs ? "less it costs to leave it out"
-				 : "more like the nearest head of its module");
+		heads->has_costs && heads->is_on_tokens ? "the color: what it attends to"
+			: heads->has_costs ? "the darker, the less it costs to leave it out"
+					   : "the darker, the more like the nearest head of its "
+					     "module");
 	al_text_add(out,
 		"<defs><pattern id=hatch class=hatch width=6 height=6 patternUnits=userSpaceOnUse "
 		"patternTransform=\"rotate(45)\"><path d=\"M0 0V6\"/></pattern></defs>\n");

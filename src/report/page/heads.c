@@ -33,8 +33,11 @@ static void begin_module(struct al_page_module *m, struct al_arena *arena)
 	m->groups = al_new_array(arena, int64_t, m->n);
 	m->marks = al_new_array(arena, const char *, m->n);
 	m->costs = al_new_array(arena, double, m->n);
-	for (size_t i = 0; i < m->n; i++)
+	m->doing = al_new_array(arena, int, m->n);
+	for (size_t i = 0; i < m->n; i++) {
 		m->costs[i] = NAN;
+		m->doing[i] = AL_PAGE_NO_HEAD;
+	}
 }
 
 static void read_groups(struct al_page_module *m, const struct al_table *heads)
@@ -79,10 +82,13 @@ static void set_both(double *numbers, size_t n, size_t a, size_t b, const struct
 
 static void read_pairs(struct al_page_heads *out, const struct al_table *pairs)
 {
-	const int qk = al_table_find_column(pairs, "qk_cosine"),
-		  ov = al_table_find_column(pairs, "ov_cosine");
+	const bool is_on_tokens = al_table_find_column(pairs, "logit_correlation") >= 0;
+	const int qk = al_table_find_column(pairs,
+			  is_on_tokens ? "logit_correlation" : "qk_cosine"),
+		  ov = al_table_find_column(pairs, is_on_tokens ? "output_cka" : "ov_cosine");
 	size_t at = 0;
 
+	out->is_on_tokens = is_on_tokens;
 	for (size_t row = 0; row < pairs->n_rows; row++) {
 		struct al_page_module *m = find_module(out, al_table_text(pairs, row, "module"),
 			&at);
@@ -144,7 +150,7 @@ static void read_marks(struct al_page_heads *out, struct al_arena *arena,
 	}
 }
 
-/* ---- costs ---- */
+/* ---- on tokens ---- */
 
 size_t al_page_find_head(const struct al_table *table, const char *module, size_t head)
 {
@@ -158,63 +164,91 @@ size_t al_page_find_head(const struct al_table *table, const char *module, size_
 	return row;
 }
 
-static void read_costs(struct al_page_heads *out, const struct al_table *drop)
+/* "previous token 0.38" is of the name before the number. */
+static int find_doing(const struct al_texts *doings, const char *text)
+{
+	for (size_t i = 0; text && i < doings->n; i++) {
+		const size_t length = strlen(doings->items[i]);
+		if (strncmp(text, doings->items[i], length) == 0 && text[length] == ' ')
+			return (int)i;
+	}
+	return AL_PAGE_NO_HEAD;
+}
+
+static void read_head(struct al_page_heads *out, struct al_page_module *m, size_t head,
+	const struct al_table *drop)
+{
+	const size_t row = al_page_find_head(drop, m->name, head);
+	double cost;
+
+	if (row == drop->n_rows || !al_table_number(drop, row, "relative", &cost))
+		return;
+	m->costs[head] = cost / 100;
+	if (!m->marks[head] && m->costs[head] < AL_PAGE_REMOVABLE)
+		m->marks[head] = "x";
+	m->doing[head] = find_doing(out->doings, al_table_text(drop, row, "doing"));
+}
+
+static void read_drop(struct al_page_heads *out, const struct al_table *drop)
 {
 	double cost;
 
 	out->has_costs = drop->n_rows > 0;
 	out->are_refitted = al_table_extreme(drop, "error_compensated", 1, &cost) < drop->n_rows;
 	for (size_t i = 0; i < out->n_modules; i++)
-		for (size_t head = 0; head < out->modules[i].n; head++) {
-			struct al_page_module *m = &out->modules[i];
-			const size_t row = al_page_find_head(drop, m->name, head);
-			if (row == drop->n_rows || !al_table_number(drop, row, "relative", &cost))
-				continue;
-			m->costs[head] = cost / 100;
-			m->marks[head] = cost / 100 < AL_PAGE_REMOVABLE ? "x" : NULL;
-		}
+		for (size_t head = 0; head < out->modules[i].n; head++)
+			read_head(out, &out->modules[i], head, drop);
 }
 
 void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
 	const struct al_table *heads, const struct al_table *pairs,
-	const struct al_table *redundant, const struct al_table *drop)
+	const struct al_table *redundant, const struct al_table *drop,
+	const struct al_texts *doings)
 {
-	*out = (struct al_page_heads){.heads = heads};
+	const bool has_costs = drop && drop->n_rows > 0;
+
+	*out = (struct al_page_heads){.heads = heads, .doings = doings};
 	read_modules(out, arena);
 	if (pairs)
 		read_pairs(out, pairs);
-	if (drop)
-		read_costs(out, drop);
-	if (redundant && !out->has_costs)
+	if (redundant && (out->is_on_tokens || !has_costs))
 		read_marks(out, arena, redundant);
+	if (drop)
+		read_drop(out, drop);
 }
 
 /* ---- likeness ---- */
 
-double al_page_likeness(const struct al_page_module *m, size_t a, size_t b)
+double al_page_likeness(const struct al_page_heads *heads, const struct al_page_module *m, size_t a,
+	size_t b)
 {
-	return fmin(m->scores[a * m->n + b], fabs(m->values[a * m->n + b]));
+	const double scores = m->scores[a * m->n + b], values = m->values[a * m->n + b];
+
+	return heads->is_on_tokens ? scores + values : fmin(scores, fabs(values));
 }
 
 /* Does `a` come before `b` among the neighbors of a head? */
-static bool is_nearer(const struct al_page_module *m, size_t head, size_t a, size_t b)
+static bool is_nearer(const struct al_page_heads *heads, const struct al_page_module *m,
+	size_t head, size_t a, size_t b)
 {
-	const double x = al_page_likeness(m, head, a), y = al_page_likeness(m, head, b);
+	const double x = al_page_likeness(heads, m, head, a),
+		     y = al_page_likeness(heads, m, head, b);
 
 	return x > y || (!(x < y) && a < b);
 }
 
-int64_t al_page_nearest(const struct al_page_module *m, size_t head, size_t place)
+int64_t al_page_nearest(const struct al_page_heads *heads, const struct al_page_module *m,
+	size_t head, size_t place)
 {
 	int64_t found = AL_PAGE_NO_HEAD, before = AL_PAGE_NO_HEAD;
 
 	for (size_t k = 0; k <= place; k++, before = found) {
 		found = AL_PAGE_NO_HEAD;
 		for (size_t i = 0; i < m->n; i++)
-			if (i != head && !isnan(al_page_likeness(m, head, i))
-				&& (before < 0 || is_nearer(m, head, (size_t)before, i))
+			if (i != head && !isnan(al_page_likeness(heads, m, head, i))
+				&& (before < 0 || is_nearer(heads, m, head, (size_t)before, i))
 				&& (int64_t)i != before
-				&& (found < 0 || is_nearer(m, head, i, (size_t)found)))
+				&& (found < 0 || is_nearer(heads, m, head, i, (size_t)found)))
 				found = (int64_t)i;
 		if (found < 0)
 			return AL_PAGE_NO_HEAD;

@@ -13,11 +13,13 @@ enum { AL_PAGE_NO_HEAD = -1, AL_PAGE_SHADES = 7 };
 struct al_page_module {
 	const char *name;
 	size_t first, n;
-	double *scores, *values; /* cosines, [n][n]; NAN: unknown */
+	double *scores, *values; /* how alike heads attend and write, [n][n]: cosines, or on tokens
+				    correlation of logits and CKA of outputs; NAN: unknown */
 	int64_t *groups; /* the key/value head that each reads, [n] */
 	bool has_groups; /* several read one */
 	const char **marks; /* a letter that copies share, "x": removable, NULL: neither; [n] */
 	double *costs; /* of an average head's, without each; NAN: unknown; [n] */
+	int *doing; /* which of the names, AL_PAGE_NO_HEAD: nothing stands out; [n] */
 };
 
 struct al_page_heads {
@@ -25,20 +27,26 @@ struct al_page_heads {
 	struct al_page_module *modules;
 	size_t n_modules;
 	bool has_costs, are_refitted; /* ... with W_O of the others refitted */
+	bool is_on_tokens; /* by what heads do there they are alike */
+	const struct al_texts *doings; /* what heads may attend to */
 };
 
-/* `pairs`: cosines of all pairs, `redundant`: heads to do without by weights, `drop`: what their
- * outputs are worth on tokens, which then decides; NULL: unknown. */
+/* `pairs`: how alike all pairs are, `redundant`: heads to do without, `drop`: what heads attend to
+ * on tokens and their outputs are worth, which then decides; NULL: unknown. */
 void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
 	const struct al_table *heads, const struct al_table *pairs,
-	const struct al_table *redundant, const struct al_table *drop);
+	const struct al_table *redundant, const struct al_table *drop,
+	const struct al_texts *doings);
 
-/* The smaller of the cosines of scores and of values (without its sign, which W_O can turn); one of
- * them where only that is known; else NAN. */
-double al_page_likeness(const struct al_page_module *module, size_t a, size_t b);
+/* By weights the smaller of the cosines of scores and of values (without its sign, which W_O can
+ * turn); one of them where only that is known; else NAN. On tokens the sum of both, as `drop` has
+ * it. */
+double al_page_likeness(const struct al_page_heads *heads, const struct al_page_module *module,
+	size_t a, size_t b);
 
 /* The head that is `place`-th nearest, from 0 on, or AL_PAGE_NO_HEAD. */
-int64_t al_page_nearest(const struct al_page_module *module, size_t head, size_t place);
+int64_t al_page_nearest(const struct al_page_heads *heads, const struct al_page_module *module,
+	size_t head, size_t place);
 
 /* 0 to AL_PAGE_SHADES - 1; and the least number of a shade. */
 int al_page_shade(double cosine);

@@ -64,8 +64,7 @@ static void add_key(struct al_text *out, int least)
 	for (int i = 1 - AL_PAGE_SHADES; i < AL_PAGE_SHADES; i++)
 		al_text_addf(out, "<path class=%c%d fill=none stroke-width=14 d=\"M%d 7h18\"/>",
 			i < 0 ? 'q' : 'p', i < 0 ? -i : i, 18 * (i + AL_PAGE_SHADES - 1));
-	al_text_addf(out, "</svg> positive cosine, from %g on</span></p>\n",
-		al_page_shade_least(least));
+	al_text_addf(out, "</svg> positive, from %g on</span></p>\n", al_page_shade_least(least));
 }
 
 void al_page_pair_maps(struct al_text *out, const struct al_page_heads *heads)
