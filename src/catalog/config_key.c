@@ -101,6 +101,8 @@ static bool finish_key(void *context, const struct al_item *object, void *record
 		return false;
 	if (key->type == AL_CONFIG_CONTEXT)
 		key->null = key->fallback;
+	if (key->type == AL_CONFIG_TIMES)
+		key->of = al_format(reader->arena, "%s%s", reader->prefix, key->of);
 	return key->length || !(is_list || is_indices)
 		|| al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length,
 			err);

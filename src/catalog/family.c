@@ -247,6 +247,7 @@ static const struct al_field tensor_fields[] = {
 	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
 	WORD_FIELD("order", order, order_names, AL_ORDER_OUT_IN),
 	{AL_KEY("tied_to", TEXT, AT(tied_to))},
+	{AL_TEXTS_FIELD("each", AT(each), AT(n_each))},
 	{AL_KEY("packed", WHOLE, AT(packed)), .least = 1, .fallback = 1},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
 	{AL_KEY("old", BOOLEAN, AT(is_old))},
@@ -319,10 +320,10 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 		family->title = family->name;
 	if (!family->source)
 		family->source = al_strdup(reader->arena, reader->doc->name);
-	if (family->n_old_endings % 2 != 0)
-		return al_json_fail(reader->doc, al_json_get(node, "old_endings"), err,
-			"%zu endings, expected pairs of new and old endings of names",
-			family->n_old_endings);
+	if (family->n_spellings % 2 != 0)
+		return al_json_fail(reader->doc, al_json_get(node, "spellings"), err,
+			"%zu texts, expected pairs: a text in names, and another spelling",
+			family->n_spellings);
 	return true;
 }
 
@@ -344,7 +345,7 @@ static const struct al_field family_fields[] = {
 		.read = al_read_architecture, .item_size = sizeof(struct al_architecture),
 		.most = AL_FAMILY_ITEMS},
 	{AL_TEXTS_FIELD("prefixes", AT(prefixes), AT(n_prefixes))},
-	{AL_TEXTS_FIELD("old_endings", AT(old_endings), AT(n_old_endings))},
+	{AL_TEXTS_FIELD("spellings", AT(spellings), AT(n_spellings))},
 	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules), .read = read_module,
 		.item_size = sizeof(struct al_family_module), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("tensors", LIST, AT(tensors)), .n_offset = AT(n_tensors), .read = read_tensor,

@@ -28,8 +28,8 @@
  * (of a gate and an up-projection fused: "up"), "down" writes it, "router" chooses the experts.
  *
  * * A buffer that checkpoints of an earlier version have is "old": it is known, and in no total.
- * "old_endings" are what older checkpoints call tensors, by how names end: ["LayerNorm.weight",
- * "LayerNorm.gamma"], now and once, pair by pair.
+ * "spellings" are what other checkpoints of the family call tensors, pair by pair: of
+ * ["LayerNorm.weight", "LayerNorm.gamma"] the first in a name may be the second.
  *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
  * of as many rows and columns as the config's list "block" sets; it isn't there where nothing is
@@ -296,6 +296,10 @@ struct al_family_tensor {
 	enum al_order order;
 	struct al_loops loops;
 	const char *tied_to; /* the tensor whose numbers these are: none of its own */
+	const char **each; /* [n_each] behind the last dot of its name, "{expert}.gate_proj.weight":
+			      a checkpoint may store these, of each that is stacked its rows in as
+			      many equal parts */
+	size_t n_each;
 	int64_t packed; /* numbers in one stored element: 2 of 4 bits in a byte */
 	bool is_optional;
 	bool is_old; /* older checkpoints have it: known, and in no total */
@@ -341,8 +345,8 @@ struct al_family {
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;
-	const char **old_endings; /* [n_old_endings]: now, once, now, once ... */
-	size_t n_old_endings;
+	const char **spellings; /* [n_spellings]: in a name here, instead, in a name here ... */
+	size_t n_spellings;
 	struct al_family_module *modules;
 	size_t n_modules;
 	struct al_family_tensor *tensors;

@@ -106,7 +106,7 @@ static void families_say_their_context(void **state)
 	static const char *const unlimited[] = {"mamba", "mamba2", "falcon_mamba", "rwkv7",
 		"torch-transformer-encoder", "gemma3n_vision", "gemma3n_audio", "gemma4_vision",
 		"gemma4_audio", "florence_vision", "qwen2_vl_vision", "qwen2_5_vl_vision",
-		"qwen3_vl_vision", "kimi_k25_vision", "kimi_k3_vision", "pixtral",
+		"qwen3_vl_vision", "qwen3_5_vision", "kimi_k25_vision", "kimi_k3_vision", "pixtral",
 		"exaone4_5_vision", "minimax_m3_vl_vision", "mllama_vision_model",
 		"internvl_vision"};
 	const size_t n = sizeof(unlimited) / sizeof(*unlimited);

@@ -10,6 +10,8 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 
+enum { NAME_SIZE = 1024 };
+
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others)
 {
@@ -41,7 +43,7 @@ char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 static const struct al_tensor *find_behind(const struct al_model_view *view, const char *wrapper,
 	const char *prefix, const char *name)
 {
-	char full[1024];
+	char full[NAME_SIZE];
 	int length = snprintf(full, sizeof(full), "%s%s%s", wrapper, prefix, name);
 
 	if (length < 0 || (size_t)length >= sizeof(full))
@@ -60,20 +62,28 @@ static const struct al_tensor *find_called(const struct al_model_view *view, con
 	return found;
 }
 
+/* A name in the family's other spelling number i, in `out`; NULL: that changes nothing. */
+static const char *spell(const struct al_family *family, size_t i, const char *name,
+	char out[NAME_SIZE])
+{
+	const char *here = family->spellings[2 * i], *at = strstr(name, here);
+
+	if (!at)
+		return NULL;
+	snprintf(out, NAME_SIZE, "%.*s%s%s", (int)(at - name), name, family->spellings[2 * i + 1],
+		at + strlen(here));
+	return out;
+}
+
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
 {
 	const struct al_family *family = view->family;
 	const struct al_tensor *found = find_called(view, name);
-	char once[1024];
+	char other[NAME_SIZE];
 
-	for (size_t i = 0; !found && i + 1 < family->n_old_endings; i += 2) {
-		const char *now = family->old_endings[i];
-		if (!al_ends_with(name, now))
-			continue;
-		snprintf(once, sizeof(once), "%.*s%s", (int)(strlen(name) - strlen(now)), name,
-			family->old_endings[i + 1]);
-		found = find_called(view, once);
-	}
+	for (size_t i = 0; !found && i < family->n_spellings / 2; i++)
+		if (spell(family, i, name, other))
+			found = find_called(view, other);
 	return found;
 }
 
@@ -183,16 +193,30 @@ static bool is_wanted(const struct al_variant *variant, const struct al_stored *
 	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
 }
 
-static bool is_there(struct al_model_view *view, const struct kinds *kinds, const char *name)
+static bool is_called(struct al_model_view *view, const struct kinds *kinds, const char *prefix,
+	const char *name)
 {
-	return kinds ? find_kind(view, kinds, name) != NULL
-		     : al_checkpoint_find(view->checkpoint, name) != NULL;
+	const char *full = al_format(&view->arena, "%s%s", prefix, name);
+
+	return kinds ? find_kind(view, kinds, full) != NULL
+		     : al_checkpoint_find(view->checkpoint, full) != NULL;
+}
+
+static bool is_there(struct al_model_view *view, const struct al_family *family,
+	const struct kinds *kinds, const char *prefix, const char *name)
+{
+	bool is_found = is_called(view, kinds, prefix, name);
+	char other[NAME_SIZE];
+
+	for (size_t i = 0; !is_found && i < family->n_spellings / 2; i++)
+		is_found = spell(family, i, name, other) && is_called(view, kinds, prefix, other);
+	return is_found;
 }
 
 /* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
  * in whatever layers. */
-static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
-	const char *prefix, const struct kinds *kinds)
+static int64_t score_module(struct al_model_view *view, const struct al_family *family,
+	const struct al_family_module *module, const char *prefix, const struct kinds *kinds)
 {
 	const struct al_variant *variant = al_module_variant(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
@@ -200,8 +224,7 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 	for (size_t i = 0; i < module->n_stored; i++) {
 		const char *name = al_name_fill(&view->arena, module->stored[i].name,
 			view->first_layer);
-		bool is_found = is_there(view, kinds,
-			al_format(&view->arena, "%s%s", prefix, name));
+		bool is_found = is_there(view, family, kinds, prefix, name);
 		if (is_wanted(variant, &module->stored[i])) {
 			wanted++;
 			found += is_found;
@@ -219,7 +242,7 @@ static int64_t score_modules(struct al_model_view *view, const struct al_family 
 	int64_t best = 0;
 
 	for (size_t i = 0; i < family->n_modules; i++) {
-		int64_t score = score_module(view, &family->modules[i], prefix, kinds);
+		int64_t score = score_module(view, family, &family->modules[i], prefix, kinds);
 		best = score > best ? score : best;
 	}
 	return best;
@@ -300,18 +323,28 @@ bool al_prefix_find(struct al_model_view *view)
 
 /* ---- which family ---- */
 
+static void see_called(struct al_model_view *view, const struct al_family *family,
+	struct kinds *kinds, const char *name)
+{
+	for (size_t i = 0; i < count_prefixes(family); i++) {
+		const char **found = find_kind(view, kinds,
+			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
+				name));
+		if (found)
+			kinds->is_seen[found - kinds->names] = true;
+	}
+}
+
 static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
 	const char *name)
 {
 	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
+	char other[NAME_SIZE];
 
-	for (size_t i = 0; i < count_prefixes(family); i++) {
-		const char **found = find_kind(view, kinds,
-			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
-				filled));
-		if (found)
-			kinds->is_seen[found - kinds->names] = true;
-	}
+	see_called(view, family, kinds, filled);
+	for (size_t i = 0; i < family->n_spellings / 2; i++)
+		if (spell(family, i, filled, other))
+			see_called(view, family, kinds, other);
 }
 
 /* How many kinds of the checkpoint's tensors the family knows. */

@@ -1,6 +1,8 @@
 /* Reconciling: the family's expected tensors against the stored ones, name by name. */
 #include "model/heads/reconcile.h"
 
+#include "model/heads/internal.h"
+
 const char *const al_difference_names[AL_N_DIFFERENCES] = {
 	[AL_DIFFERENCE_NONE] = "none",
 	[AL_DIFFERENCE_MISSING] = "missing",
@@ -22,6 +24,7 @@ struct reconciling {
 	struct al_reconciled *entries;
 	size_t n, room;
 	bool *is_known; /* [n_tensors] of the checkpoint */
+	bool has_extras; /* what is stored in addition to the model, or some of it */
 };
 
 /* The findings about an expected tensor. */
@@ -33,12 +36,21 @@ struct expectation {
 	bool is_parameter, is_buffer, is_tied, is_optional;
 };
 
-/* A scalar is a vector of one number. */
+/* A vector may be stored with dimensions of 1 around it, [1, 1, n, 1], one of one number as a
+ * scalar. */
+static bool is_vector(const struct al_tensor *found, int64_t length)
+{
+	bool is_there = length == 1;
+
+	for (size_t i = 0; i < found->n_dims; i++)
+		is_there |= found->shape[i] == length;
+	return is_there && found->n_elements == length;
+}
+
 static bool has_shape(const struct al_tensor *found, const struct expectation *e)
 {
-	if (found->n_dims == 0)
-		return e->n_dims == 1 && e->dims[0] == 1;
-	return al_tensor_is_shaped(found, e->dims, e->n_dims);
+	return e->n_dims == 1 ? is_vector(found, e->dims[0])
+			      : al_tensor_is_shaped(found, e->dims, e->n_dims);
 }
 
 static enum al_difference judge(const struct al_tensor *found, const struct expectation *e)
@@ -99,6 +111,47 @@ static bool expect(struct reconciling *r, const struct expectation *e, struct al
 	return count_parameters(entry, e, err) || al_in(err, "%s", entry->name);
 }
 
+/* "a.experts.gate_up_proj" as "a.experts.0.gate_proj.weight" */
+static const char *name_apart(struct reconciling *r, const struct expectation *e, const char *each,
+	int64_t index)
+{
+	const char *dot = strrchr(e->name, '.');
+	const char *last = al_name_fill_loop(&r->view->arena, each, "expert", index, 0);
+
+	return al_format(&r->view->arena, "%.*s%s", dot ? (int)(dot + 1 - e->name) : 0, e->name,
+		last);
+}
+
+/* A stacked tensor of which each matrix, or each of its parts, is stored by itself: no more of them
+ * than the checkpoint has tensors. */
+static bool is_apart(struct reconciling *r, const struct al_family_tensor *tensor,
+	const struct expectation *e)
+{
+	return tensor->n_each > 0 && e->n_dims > 1
+		&& e->dims[0] <= (int64_t)r->view->checkpoint->n_tensors
+		&& !al_model_view_find(r->view, e->name)
+		&& al_model_view_find(r->view, name_apart(r, e, tensor->each[0], 0));
+}
+
+static bool expect_apart(struct reconciling *r, const struct al_family_tensor *tensor,
+	const struct expectation *stacked, struct al_error *err)
+{
+	int64_t dims[AL_STORED_DIMS];
+	struct expectation e = *stacked;
+
+	memcpy(dims, stacked->dims + 1, (stacked->n_dims - 1) * sizeof(*dims));
+	dims[0] /= (int64_t)tensor->n_each;
+	e.dims = dims;
+	e.n_dims--;
+	for (int64_t i = 0; i < stacked->dims[0]; i++)
+		for (size_t j = 0; j < tensor->n_each; j++) {
+			e.name = name_apart(r, stacked, tensor->each[j], i);
+			if (!expect(r, &e, err))
+				return false;
+		}
+	return true;
+}
+
 static bool expect_tensors(struct reconciling *r, struct al_error *err)
 {
 	const struct al_tensor_list *tensor_list = &r->view->tensor_list;
@@ -117,9 +170,10 @@ static bool expect_tensors(struct reconciling *r, struct al_error *err)
 			.is_parameter = al_model_tensor_is_parameter(tensor),
 			.is_buffer = family->entry.kind == AL_TENSOR_BUFFER,
 			.is_tied = family->tied_to != NULL,
-			.is_optional = family->is_optional,
+			.is_optional = family->is_optional || (tensor->extra && !r->has_extras),
 		};
-		if (!expect(r, &e, err))
+		if (!(is_apart(r, family, &e) ? expect_apart(r, family, &e, err)
+					      : expect(r, &e, err)))
 			return false;
 	}
 	return true;
@@ -147,7 +201,8 @@ static bool expect_module(struct reconciling *r, const struct al_model_item *mod
 			.packed = 1,
 			.is_parameter = !is_buffer && !module->extra,
 			.is_buffer = is_buffer,
-			.is_optional = tensor->stored->is_optional,
+			.is_optional = tensor->stored->is_optional
+				|| (module->extra && !r->has_extras),
 		};
 		if (!expect(r, &e, err))
 			return false;
@@ -155,12 +210,25 @@ static bool expect_module(struct reconciling *r, const struct al_model_item *mod
 	return true;
 }
 
+/* A checkpoint may lack all that is stored in addition to the model. */
+static bool has_extras(const struct al_model_view *view)
+{
+	const struct al_tensor_list *list = &view->tensor_list;
+
+	for (size_t i = 0; i < list->n_tensors; i++)
+		if (list->tensors[i].extra && !list->tensors[i].tensor->tied_to
+			&& al_model_view_find(view, list->tensors[i].name))
+			return true;
+	return false;
+}
+
 bool al_reconcile(struct al_model_view *view, struct al_reconciled **entries, size_t *n,
 	struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = view->checkpoint;
 	struct reconciling r = {.view = view,
-		.is_known = al_new_array(&view->arena, bool, checkpoint->n_tensors + 1)};
+		.is_known = al_new_array(&view->arena, bool, checkpoint->n_tensors + 1),
+		.has_extras = has_extras(view)};
 
 	if (!expect_tensors(&r, err))
 		return false;
