@@ -1,4 +1,4 @@
-/* What the verdict says on copies of heads and on heads that write almost nothing, by the tables
+/* The verdict on copies of heads and on heads that write almost nothing, from the tables
  * `redundant` and `heads`. */
 #include "answer/audit_run.h"
 

@@ -257,6 +257,21 @@ static const struct al_field tensor_fields[] = {
 #undef AT
 static const struct al_record tensor_record = {.fields = AL_FIELDS(tensor_fields)};
 
+static bool check_each(const struct al_reader *reader, const struct al_item *node,
+	const struct al_family_tensor *tensor, struct al_error *err)
+{
+	const struct al_item *each = al_json_get(node, "each");
+
+	if (each && !tensor->entry.count)
+		return al_json_fail(reader->doc, each, err,
+			"only a tensor with a \"count\" has it");
+	for (size_t i = 0; i < tensor->n_each; i++)
+		if (!strstr(tensor->each[i], "{expert}"))
+			return al_json_fail(reader->doc, each, err,
+				"found \"%s\", expected a name with {expert}", tensor->each[i]);
+	return true;
+}
+
 /* The variables of "for" are known within the tensor only. */
 static bool read_tensor(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
@@ -267,6 +282,7 @@ static bool read_tensor(void *context, const struct al_item *node, void *out, st
 	tensor->entry.role = AL_ROLE_OTHER;
 	tensor->entry.per = tensor->entry.shared = AL_PER_MODEL;
 	bool ok = al_read_record(reader, &tensor_record, node, tensor, err)
+		&& check_each(reader, node, tensor, err)
 		&& check_loop_variables(reader, node, tensor->entry.name, &tensor->loops, err);
 	reader->n_symbols = n_symbols;
 	return ok;
@@ -322,7 +338,8 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 		family->source = al_strdup(reader->arena, reader->doc->name);
 	if (family->n_spellings % 2 != 0)
 		return al_json_fail(reader->doc, al_json_get(node, "spellings"), err,
-			"%zu texts, expected pairs: a text in names, and another spelling",
+			"found an odd number of texts, %zu, expected pairs: a text in names, and "
+			"another spelling",
 			family->n_spellings);
 	return true;
 }

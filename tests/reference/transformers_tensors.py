@@ -6,7 +6,8 @@
 Every class that takes a config of one of our model types is built on the meta device: from the type's default config, and
 from each of FIXTURES/configs and of the project's presets that names it. Its tensors are those that `save_pretrained`
 writes: tied ones left out, names as in checkpoints. Names that differ in numbers alone are one row,
-`model.layers.{0-31}.self_attn.q_proj.weight`. Of a fixture only the name stands in the vector.
+`model.layers.{0-31}.self_attn.q_proj.weight`. The vector has a fixture's name, not its
+config.
 """
 import collections
 import copy

@@ -798,6 +798,14 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"head\", \"stage\": \"last\""),
 		":1:102: only a norm outside of the layers has a \"stage\""},
 	{TENSOR("\"part\": \"norm\", \"packed\": 0"), ":1:103: found 0, expected 1 or more"},
+	{TENSOR("\"part\": \"norm\", \"each\": [\"{expert}.w1\"]"),
+		":1:101: only a tensor with a \"count\" has it"},
+	{TENSOR("\"part\": \"norm\", \"count\": \"2\", \"each\": [\"w1\"]"),
+		":1:115: found \"w1\", expected a name with {expert}"},
+	{FAMILY("\"spellings\": [\"a.\"]"),
+		":1:50: found an odd number of texts, 1, expected pairs: a text in names, and "
+		"another "
+		"spelling"},
 	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
 		":1:52: found 2 loops, expected a loop and its first iteration"},
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
