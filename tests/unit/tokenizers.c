@@ -1,92 +1,11 @@
-/* tokenizer.json: small tokenizers of every kind give the ids of the reference implementation.
- * tests/data/tokenizers holds NAME.json, and in NAME.ids a line of ids for each of lines.txt; its
- * reference.js made them. */
+/* tokenizer.json: what is refused, what it may cost, and the order of merges. That ids are right is
+ * shown by tests/reference/ids.py. */
 #include "unit.h"
 
-#include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "model/tokenize/tokenizer.h"
-
-#define FOLDER "tests/data/tokenizers/"
-
-static struct al_text read_file(const char *path)
-{
-	struct al_text text;
-	struct al_error err;
-
-	al_text_init(&text);
-	if (!al_file_read(&text, path, 1 << 20, &err))
-		fail_msg("%s", err.message);
-	return text;
-}
-
-static const char *end_of_line(const char *at)
-{
-	return at + strcspn(at, "\n");
-}
-
-static void check_line(struct al_tokenizer *tokenizer, const char *name, const char *line,
-	const char *ids)
-{
-	const char *end = end_of_line(ids), *at = ids;
-	struct al_tokens tokens;
-	struct al_error err;
-
-	al_tokens_init(&tokens);
-	if (!al_tokenizer_encode(tokenizer, line, (size_t)(end_of_line(line) - line), &tokens,
-		    &err))
-		fail_msg("%s: %s", name, err.message);
-	for (size_t i = 0; i < tokens.begin[1]; i++) {
-		char *after = NULL;
-		if (at >= end || strtol(at, &after, 10) != tokens.items[i])
-			fail_msg("%s: id %zu of \"%.*s\" is %d, expected: %.*s", name, i,
-				(int)(end_of_line(line) - line), line, tokens.items[i],
-				(int)(end - ids), ids);
-		at = after;
-	}
-	if (at != end)
-		fail_msg("%s: ids are missing: %.*s", name, (int)(end - at), at);
-	al_tokens_finish(&tokens);
-}
-
-static void check_file(const char *path, const struct al_text *lines)
-{
-	struct al_text json = read_file(path);
-	struct al_tokenizer tokenizer;
-	struct al_error err;
-	char name[256];
-
-	snprintf(name, sizeof(name), "%.*s.ids", (int)strlen(path) - 5, path);
-	struct al_text ids = read_file(name);
-	if (!al_tokenizer_parse_json(&tokenizer, path, json.data, json.length, &err))
-		fail_msg("%s", err.message);
-	const char *line = lines->data, *id = ids.data;
-	for (; *line; line = end_of_line(line) + 1, id = end_of_line(id) + 1) {
-		assert_true(*id);
-		check_line(&tokenizer, path, line, id);
-	}
-	al_tokenizer_finish(&tokenizer);
-	al_text_finish(&ids);
-	al_text_finish(&json);
-}
-
-static void test_reference(void **state)
-{
-	struct al_text lines = read_file(FOLDER "lines.txt");
-	glob_t found;
-
-	(void)state;
-	assert_int_equal(glob(FOLDER "*.json", 0, NULL, &found), 0);
-	assert_true(found.gl_pathc >= 16);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		check_file(found.gl_pathv[i], &lines);
-	globfree(&found);
-	al_text_finish(&lines);
-}
 
 /* ---- what is refused ---- */
 
@@ -391,7 +310,6 @@ static void test_order_of_merges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_lines),

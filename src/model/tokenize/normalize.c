@@ -40,6 +40,16 @@ static bool run_form(const struct al_step *step, const struct al_piece *piece,
 }
 
 /* Character by character, without the rules that depend on neighbors. */
+/* GLib has no small forms of Roman numbers and of letters in circles. */
+static gunichar to_lowercase(gunichar c)
+{
+	if (c >= 0x2160 && c <= 0x216f)
+		return c + 16;
+	if (c >= 0x24b6 && c <= 0x24cf)
+		return c + 26;
+	return g_unichar_tolower(c);
+}
+
 static bool run_lowercase(const struct al_step *step, const struct al_piece *piece,
 	struct al_stepping *to)
 {
@@ -51,7 +61,7 @@ static bool run_lowercase(const struct al_step *step, const struct al_piece *pie
 	for (const char *p = piece->text.data; p < end; p += g_utf8_skip[(unsigned char)*p]) {
 		const gunichar c = g_utf8_get_char(p);
 		char lower[6];
-		const int n = g_unichar_to_utf8(g_unichar_tolower(c), lower);
+		const int n = g_unichar_to_utf8(to_lowercase(c), lower);
 		if (c == 0x130) /* I with a dot: the only one that becomes two */
 			al_text_add(&all, "i\u0307");
 		else
@@ -107,7 +117,7 @@ static void add_bert_steps(struct al_text_steps *steps, struct al_arena *arena,
 	const struct al_text_part *bert)
 {
 	static const struct al_step clean[] = {
-		REPLACE("(?![\\t\\n\\r])[\\p{C}\\x{FFFD}]", ""),
+		REPLACE("(?![\\t\\n\\r])[\\p{Cc}\\p{Cf}\\p{Co}\\x{FFFD}]", ""),
 		REPLACE("\\p{White_Space}", " "),
 	};
 	static const struct al_step space[] = {

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Our token ids against those of `tokenizers` and SentencePiece, for 10,000 lines of text: token_ids.json.
+
+    ids.py IDS      the program of ids.c
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import pieces
+from lines import digests, judged_lines, write_lines
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def ours(program, tokenizer, text):
+    result = subprocess.run([program, tokenizer, text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return digests(line.split() for line in result.stdout.splitlines()), result.stderr
+
+
+def cases(vector, folder):
+    """Each title, tokenizer, text and what it should give"""
+    write_lines(folder + '/lines', judged_lines())
+    write_lines(folder + '/ordinary', [line for line in judged_lines() if not pieces.holds_special(line)])
+    for path, expected in vector['tokenizers'].items():
+        yield path, path, folder + '/lines', expected
+    for path, expected in vector['sentencepiece'].items():
+        for end, write in (('.bin', pieces.write_llama2c), ('.gguf', pieces.write_gguf)):
+            write(folder + '/tokenizer' + end, pieces.read(path))
+            yield path + ' as ' + end, folder + '/tokenizer' + end, folder + '/ordinary', expected
+
+
+def judge(title, expected, found, said):
+    wrong = [100 * i for i, (a, b) in enumerate(zip(expected.split(), found.split())) if a != b]
+    if expected == found:
+        return True
+    print('%s: %s' % (title, said.strip() or 'other ids among the hundred lines from %s' % ', '.join(map(str, wrong[:8]))))
+    return False
+
+
+def main():
+    program = sys.argv[1]
+    with open(HERE + '/token_ids.json') as file:
+        vector = json.load(file)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = list(cases(vector, folder))
+        found = list(pool.map(lambda row: ours(program, row[1], row[2]), rows))
+    equal = sum([judge(title, expected, *one) for (title, _, _, expected), one in zip(rows, found)])
+    print('%d of %d tokenizers give the same ids for all lines' % (equal, len(rows)))
+    return 0 if equal == len(rows) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
