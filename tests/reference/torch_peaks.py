@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import agreement
+
 GIB = 1 << 30
 RECIPES = {'bf16': 'bf16', 'f32': 'fp32', 'autocast': 'autocast', 'fsdp': 'fsdp'}
 OPTIMIZERS = {'adamw': None, 'adamw fused': 'adamw-fused', 'adamw loop': 'adamw-loop', 'sgd': 'sgd',
@@ -106,7 +108,14 @@ def main():
           'by %.1f %%, and %.0f %% are within 10 %%' % (
               len(off), 100 * median, 100 * max(allocated), len(reserved), 100 * statistics.median(reserved),
               100 * max(reserved), 100 * near))
-    sys.exit(len(off) < 85 or median > .003 or max(allocated) > .05 or near < .8)
+    judge = agreement.versions(measured['versions'], 'torch', 'transformers') + ', on an H200 and with FakeTensorMode'
+    is_said = [
+        agreement.holds('bytes allocated at the peak of a training step', judge, len(allocated), sum(a <= .01 for a in allocated),
+                        'within 1 %%; the median is off by %.2f %%, the worst by %.1f %%' % (100 * median, 100 * max(allocated))),
+        agreement.holds('bytes reserved in training', judge, len(reserved), sum(r <= .1 for r in reserved),
+                        "within 10 %%; the worst is off by %.1f %%: how PyTorch's allocator splits blocks depends on the order of "
+                        'all tensors' % (100 * max(reserved)))]
+    sys.exit(len(off) < 85 or median > .003 or max(allocated) > .05 or near < .8 or not all(is_said))
 
 
 main()
