@@ -155,7 +155,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (audit->options.n_nulls != 0)
 		al_table_note(table,
 			"redundancy: 1 - h/H, where h unrelated heads need as many components for "
-			"90 %% of their scores as these H heads (W_1 to W_H concatenated); "
+			"90 %% of their scores as these H heads (W_1 to W_H concatenated), counted "
+			"with fractions; "
 			"sum_redundancy: 1 - qk_n90/qk_independent_n90, for the sum of the heads");
 }
 

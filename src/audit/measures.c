@@ -3,6 +3,9 @@
 
 const double al_shares[AL_N_SHARES] = {.5, .9, .95, .99};
 
+/* Binary digits of a number of components behind the first. */
+enum { PLACES = 10 };
+
 static double square_at(const double *values, size_t k)
 {
 	const double x = values[k] / values[0];
@@ -52,6 +55,21 @@ size_t al_components(const double *values, size_t n, double share)
 	while (k < n && sum < enough)
 		sum += square_at(values, k++);
 	return k;
+}
+
+double al_components_between(const double *values, size_t n, double share)
+{
+	const size_t k = al_components(values, n, share);
+	double sum = 0;
+
+	if (k == 0)
+		return 0;
+	const double enough = share * sum_squares(values, n);
+	for (size_t i = 0; i + 1 < k; i++)
+		sum += square_at(values, i);
+	const double exact = (double)(k - 1) + fmin((enough - sum) / square_at(values, k - 1), 1);
+	const double unit = ldexp(1, ilogb(exact) - PLACES);
+	return rint(exact / unit) * unit;
 }
 
 bool al_components_stay(const double *values, size_t n, double share, double margin)

@@ -34,7 +34,11 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 /* How many components hold `share` (0 .. 1) of the squares, to rounding. */
 size_t al_components(const double *values, size_t n, double share);
 
-/* Would that number stay if all sums of squares moved by `margin` of the whole? */
+/* The same as a fraction, as if a component's squares came in evenly; rounded to 11 binary digits, so
+ * that it doesn't depend on how the values were computed. */
+double al_components_between(const double *values, size_t n, double share);
+
+/* Would the number of al_components stay if all sums of squares moved by `margin` of the whole? */
 bool al_components_stay(const double *values, size_t n, double share, double margin);
 
 /* share[k], the part of the squares that component k holds, and its running sum; either may be

@@ -136,7 +136,8 @@ static bool is_clear(struct al_matrix values)
 	for (int i = 0; i < AL_N_SHARES; i++)
 		if (!al_components_stay(values.data, values.rows, al_shares[i], MARGIN))
 			return false;
-	return true;
+	return al_components_between(values.data, values.rows, .9 - MARGIN)
+		== al_components_between(values.data, values.rows, .9 + MARGIN);
 }
 
 struct kinds {

@@ -114,7 +114,7 @@ static double count(const struct al_spectra *spectra, int unfolding)
 {
 	const struct al_matrix values = spectra->values[unfoldings[unfolding]];
 
-	return (double)al_components(values.data, values.rows, .9);
+	return al_components_between(values.data, values.rows, .9);
 }
 
 /* The mean of what is counted `times` times. */
@@ -218,7 +218,7 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 		    &is_found, err))
 		return false;
 	if (is_found)
-		thinned->n90[unfolding][thinned->n] += (double)al_components(values.data,
+		thinned->n90[unfolding][thinned->n] += al_components_between(values.data,
 							       values.rows, .9)
 			/ 2;
 	x->is_found = x->is_found && is_found;

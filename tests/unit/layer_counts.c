@@ -97,11 +97,26 @@ static void have_no_margin_at_a_share(void **state)
 	assert_true(al_components_stay(values, 0, .9, 1e-6));
 }
 
+static void come_in_fractions(void **state)
+{
+	const double equal[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, uneven[] = {3, 1}, none[] = {0, 0};
+
+	(void)state;
+	assert_true(al_components_between(equal, 10, .9) == 9);
+	assert_true(al_components_between(equal, 10, .9 + 1e-6) == 9);
+	assert_true(al_components_between(equal, 10, .95) == 9.5);
+	assert_true(al_components_between(uneven, 2, .9) == 1);
+	assert_true(al_components_between(uneven, 2, .95) == 1.5);
+	assert_true(al_components_between(uneven, 2, .45) == .5);
+	assert_true(al_components_between(none, 2, .9) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(are_those_of_the_values),
 		cmocka_unit_test(have_no_margin_at_a_share),
+		cmocka_unit_test(come_in_fractions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
