@@ -34,8 +34,8 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 /* How many components hold `share` (0 .. 1) of the squares, to rounding. */
 size_t al_components(const double *values, size_t n, double share);
 
-/* The same as a fraction, as if a component's squares came in evenly; rounded to 11 binary digits, so
- * that it doesn't depend on how the values were computed. */
+/* The same as a fraction, as if a component's squares came in evenly; rounded to 11 binary digits,
+ * so that it doesn't depend on how the values were computed. */
 double al_components_between(const double *values, size_t n, double share);
 
 /* Would the number of al_components stay if all sums of squares moved by `margin` of the whole? */
