@@ -25,11 +25,15 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 # Where no model can be built from the default config, or none that anybody has.
 OVERRIDES = {
+    'aya_vision': {'vision_config': {'model_type': 'siglip_vision_model', 'num_attention_heads': 16,
+                                     'vision_use_head': False}},
     'dots1': {'n_routed_experts': 128, 'n_shared_experts': 2},
     'glm4_moe': {'head_dim': 128},
     'glm4v_moe': {'text_config': {'model_type': 'glm4v_moe_text', 'head_dim': 128}},
+    'granite4_vision': {'text_config': {'model_type': 'granite'}},
     'hunyuan_v1_dense': {'head_dim': 128},
     'hunyuan_v1_moe': {'head_dim': 128},
+    'hunyuan_vl': {'text_config': {'model_type': 'hunyuan_vl_text', 'head_dim': 128}},
     'idefics3': {'pad_token_id': 0, 'text_config': {'model_type': 'llama', 'pad_token_id': 0}},
     'kimi_linear': {'linear_attn_config': {'num_heads': 32, 'head_dim': 128, 'short_conv_kernel_size': 4,
                                            'kda_layers': [1, 2, 3, 5, 6, 7], 'full_attn_layers': [4, 8]},
