@@ -3,7 +3,7 @@
 
     agreement.py     do the README's numbers stand in that table?
 
-Where AGREEMENT=renew is in the environment, `holds` writes the row instead.
+Where AGREEMENT=renew is in the environment, the row is written instead.
 """
 import os
 import re
@@ -18,17 +18,22 @@ def versions(made_by, *names):
 
 def holds(what, judge, compared, equal, rest):
     """Is this the row of `what`? `rest` says how close, or what differs and why."""
-    row = '| %s | %s | %s | %s | %s |' % (what, judge, compared, equal, rest)
-    with open(TABLE, encoding='utf-8') as file:
+    return has_row(TABLE, what, judge, compared, equal, rest)
+
+
+def has_row(path, what, *cells):
+    """Is this the row of a file that begins with `what`?"""
+    row = '| %s |' % ' | '.join(map(str, (what, *cells)))
+    with open(path, encoding='utf-8') as file:
         text = file.read()
     rows = re.findall(r'^\| %s \|.*$' % re.escape(what), text, re.M)
     if rows == [row]:
         return True
     if os.environ.get('AGREEMENT') == 'renew' and rows:
-        with open(TABLE, 'w', encoding='utf-8') as file:
+        with open(path, 'w', encoding='utf-8') as file:
             file.write(text.replace(rows[0], row))
         return True
-    print('%s has\n%s\nexpected\n%s' % (TABLE, '\n'.join(rows) or 'no row of "%s"' % what, row))
+    print('%s has\n%s\nexpected\n%s' % (path, '\n'.join(rows) or 'no row of "%s"' % what, row))
     return False
 
 
