@@ -11,7 +11,7 @@
 
 const struct al_option_row al_arrays_rows[] = {
 	OPTION_TEXT(struct al_arrays_options, folder, "arrays", "DIR",
-		"also write tokens and losses as .npy files, with index.json"),
+		"also write tokens, losses or an encoder's states as .npy"),
 	OPTION_TEXT(struct al_arrays_options, heads, "array-heads", "LAYER:HEAD,...",
 		"with --arrays: also the attention weights and outputs of these heads; *: all"),
 	OPTION_FLAG(struct al_arrays_options, has_logits, "array-logits",
@@ -208,6 +208,21 @@ static bool put_layer(void *context, const struct al_layer *layer, const struct 
 	return true;
 }
 
+static bool put_hidden(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	struct writing *w = context;
+	const size_t width = hidden.rows;
+	const struct array array = {"hidden.npy", "last hidden states", "\"token\", \"dimension\"",
+		"<f4", {w->longest, width}, 2};
+	AL_FREED float *all = new_padded(w->longest * width);
+
+	(void)batch;
+	for (size_t j = 0; j < hidden.cols; j++)
+		memcpy(all + j * width, hidden.data + j * hidden.ld, width * sizeof(*all));
+	return put(w, &array, all, err);
+}
+
 static bool put_logits(void *context, const struct al_batch *batch, struct al_view_f hidden,
 	struct al_error *err)
 {
@@ -252,15 +267,18 @@ static bool put_sequence(struct writing *w, struct al_error *err)
 	const struct al_batch batch = {w->all->tokens + begin, ends, 1,
 		w->all->first_sequence + w->sequence};
 	const struct al_weights_taker taker = {take_weights, w};
+	const bool is_encoder = w->network->how->kind == AL_FORWARD_ENCODER;
 	const struct al_visitor visitor = {.trace = w->n_chosen ? put_layer : NULL,
 		.weights = w->n_chosen ? &taker : NULL,
-		.hidden = w->options->has_logits ? put_logits : NULL,
+		.hidden = is_encoder             ? put_hidden
+			: w->options->has_logits ? put_logits
+						 : NULL,
 		.context = w};
 
 	w->n_tokens = end - begin;
 	begin_heads(w);
 	return put_tokens(w, &batch, err)
-		&& ((!w->n_chosen && !w->options->has_logits)
+		&& ((!w->n_chosen && !visitor.hidden)
 			|| al_network_pass(w->network, &batch, NULL, &visitor, err));
 }
 

@@ -19,6 +19,7 @@ bool al_arrays_check(const struct al_arrays_options *options, struct al_error *e
  *
  *     tokens.npy                   i4 [sequences][tokens]
  *     losses.npy                   f8 [sequences][tokens], of `losses` [tokens]; NULL: none
+ *     hidden.npy                   f4 [sequences][tokens][d_model], of an encoder
  *     logits.npy                   f4 [sequences][tokens][vocabulary]
  *     MODULE.HEAD.attention.npy    f4 [sequences][queries][keys]
  *     MODULE.HEAD.output.npy       f4 [sequences][tokens][d_value], before W_O

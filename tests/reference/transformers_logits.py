@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Writes transformers_logits.json: what small models of made-up numbers compute in transformers, in double precision.
+
+    transformers_logits.py OUT.json [CASE...]
+
+Each model is written to a folder (made_up.py) and loaded from there. What transformers computes in float32 whatever the
+weights are (norms, rotary positions, softmax) is computed in double here. The vector has some of the logits, of an
+encoder some of the last hidden states, of 64 tokens; the largest; the sum of all sizes; and some of what the heads of
+layer 1 give, before the output projection.
+"""
+import collections
+import copy
+import json
+import re
+import sys
+import tempfile
+
+import torch
+import transformers
+from torch.overrides import TorchFunctionMode
+
+from made_up import tokens, write_model
+from transformers_tensors import collapsed, reason, saved
+
+SIZES = {  # of each config, those of its keys that it has
+    'vocab_size': 48, 'pad_token_id': 0, 'bos_token_id': 1, 'eos_token_id': 2,
+    'hidden_size': 32, 'n_embd': 32, 'd_model': 32, 'dim': 32, 'embedding_size': 16, 'word_embed_proj_dim': 32,
+    'num_hidden_layers': 3, 'n_layer': 3, 'n_layers': 3, 'num_layers': 3, 'num_hidden_groups': 1,
+    'num_attention_heads': 4, 'n_head': 4, 'n_heads': 4, 'num_heads': 4, 'num_key_value_heads': 2, 'head_dim': 12,
+    'intermediate_size': 40, 'ffn_dim': 40, 'hidden_dim': 40, 'd_ff': 40, 'd_kv': 8, 'n_inner': 40,
+    'max_position_embeddings': 128, 'n_positions': 128, 'max_seq_len': 128, 'type_vocab_size': 2,
+    'num_experts': 6, 'num_local_experts': 6, 'num_experts_per_tok': 2, 'moe_intermediate_size': 24,
+    'shared_expert_intermediate_size': 20,
+}
+LLAMA3 = {'rope_type': 'llama3', 'rope_theta': 10000., 'factor': 4., 'low_freq_factor': 1., 'high_freq_factor': 4.,
+          'original_max_position_embeddings': 32}
+YARN = {'rope_type': 'yarn', 'rope_theta': 10000., 'factor': 4., 'original_max_position_embeddings': 32}
+# name: its class, and what differs from that class' defaults and from SIZES
+CASES = {
+    'albert': ('AlbertModel', {}),
+    'bert': ('BertModel', {}),
+    'bloom': ('BloomForCausalLM', {}),
+    'distilbert': ('DistilBertModel', {}),
+    'gemma': ('GemmaForCausalLM', {}),
+    'gemma2': ('Gemma2ForCausalLM', {'sliding_window': 16}),
+    'gpt2': ('GPT2LMHeadModel', {}),
+    'gpt_neox': ('GPTNeoXForCausalLM', {}),
+    'gpt_neox serial': ('GPTNeoXForCausalLM', {'use_parallel_residual': False, 'attention_bias': False}),
+    'gpt_oss': ('GptOssForCausalLM', {'sliding_window': 16, 'rope_parameters': dict(YARN, truncate=False)}),
+    'granite': ('GraniteForCausalLM', {'embedding_multiplier': 3., 'logits_scaling': 2., 'residual_multiplier': .5,
+                                       'attention_multiplier': .2}),
+    'llama': ('LlamaForCausalLM', {}),
+    'llama biases': ('LlamaForCausalLM', {'attention_bias': True, 'mlp_bias': True, 'tie_word_embeddings': True}),
+    'llama dynamic': ('LlamaForCausalLM', {
+        'rope_parameters': {'rope_type': 'dynamic', 'rope_theta': 10000., 'factor': 2.}}),
+    'llama linear': ('LlamaForCausalLM', {
+        'rope_parameters': {'rope_type': 'linear', 'rope_theta': 10000., 'factor': 4.}}),
+    'llama llama3': ('LlamaForCausalLM', {'rope_parameters': LLAMA3}),
+    'llama yarn': ('LlamaForCausalLM', {'rope_parameters': YARN}),
+    'mistral': ('MistralForCausalLM', {'sliding_window': 16}),
+    'mixtral': ('MixtralForCausalLM', {}),
+    'mpt': ('MptForCausalLM', {}),
+    'olmo2': ('Olmo2ForCausalLM', {}),
+    'olmoe': ('OlmoeForCausalLM', {}),
+    'opt': ('OPTForCausalLM', {}),
+    'opt 350m': ('OPTForCausalLM', {'do_layer_norm_before': False, 'word_embed_proj_dim': 16}),
+    'phi3': ('Phi3ForCausalLM', {'sliding_window': 16}),
+    'qwen2': ('Qwen2ForCausalLM', {}),
+    'qwen2 window': ('Qwen2ForCausalLM', {'use_sliding_window': True, 'sliding_window': 16, 'max_window_layers': 1}),
+    'qwen2_moe': ('Qwen2MoeForCausalLM', {}),
+    'qwen3': ('Qwen3ForCausalLM', {}),
+    'qwen3_moe': ('Qwen3MoeForCausalLM', {'norm_topk_prob': True}),
+    'roberta': ('RobertaModel', {}),
+    'smollm3': ('SmolLM3ForCausalLM', {'no_rope_layers': [1, 0, 1]}),
+    'stablelm': ('StableLmForCausalLM', {'use_qkv_bias': True, 'qk_layernorm': True}),
+    't5 encoder': ('T5EncoderModel', {}),
+    't5 encoder gated': ('T5EncoderModel', {'feed_forward_proj': 'gated-gelu'}),
+    'xlm_roberta': ('XLMRobertaModel', {}),
+}
+N_TOKENS, VOCAB = 64, SIZES['vocab_size']
+ROWS, EVERY = range(7, N_TOKENS, 8), 3  # positions, and words of them, of which the logits are kept
+HEAD_ROWS, HEAD_NUMBERS = (31, 63), 4
+# The module that reads what the heads of layer 1 give.
+OUTPUT = re.compile(r'\.1\.(\w*(attn|[aA]ttention)\w*\.|layer\.0\.)+'
+                    r'(o_proj|c_proj|out_proj|out_lin|output\.dense|dense|o|Wo|attn_out)$')
+
+
+class Doubled(TorchFunctionMode):
+    """Whatever asks for float32 gets float64."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        double = lambda x: torch.float64 if x is torch.float32 else x
+        function = torch.Tensor.double if function is torch.Tensor.float else function
+        return function(*map(double, args), **{key: double(x) for key, x in (kwargs or {}).items()})
+
+
+def small_config(cls, more):
+    default = cls.config_class().to_dict()
+    return cls.config_class(**{**{key: size for key, size in SIZES.items() if key in default}, **more})
+
+
+def differences(config, default):
+    config, default = (json.loads(c.to_json_string(use_diff=False)) for c in (config, default))
+    keep = ('model_type', 'architectures')
+    return {key: value for key, value in config.items() if key in keep or value != default.get(key)}
+
+
+def by_shape(tensors):
+    names = collections.defaultdict(list)
+    for name, shape in collapsed((name, 'x'.join(map(str, shape))) for name, shape in tensors):
+        names[shape].append(name)
+    return names
+
+
+def shapes(cls, config):
+    with torch.device('meta'):
+        model = cls._from_config(copy.deepcopy(config), dtype=torch.float32)
+    model.tie_weights()
+    return [[name, list(t.shape)] for name, t in saved(model).items()]
+
+
+def run(cls, folder):
+    """Logits or hidden states [tokens][numbers], and the heads' outputs of layer 1 [tokens][numbers], or None."""
+    model = cls.from_pretrained(folder, dtype=torch.float64, attn_implementation='eager', experts_implementation='eager')
+    outputs = [module for name, module in model.named_modules() if OUTPUT.search('.' + name)]
+    heads = []
+    if len(outputs) == 1:
+        outputs[0].register_forward_pre_hook(lambda module, args: heads.append(args[0]))
+    with torch.no_grad():
+        out = model.eval()(torch.tensor([tokens(N_TOKENS, VOCAB)]), **({} if 'Encoder' in cls.__name__ else {'use_cache': False}))
+    return (out.logits if 'logits' in out else out.last_hidden_state)[0], heads[0][0] if len(heads) == 1 else None
+
+
+def short(x):
+    return float('%.9g' % x)
+
+
+def digest(name, cls, more):
+    config = small_config(cls, more)
+    config.architectures = [cls.__name__]
+    written, tensors = differences(config, cls.config_class()), shapes(cls, config)
+    with tempfile.TemporaryDirectory() as folder:
+        write_model(folder, written, tensors)
+        out, heads = run(cls, folder)
+    case = {'name': name, 'config': written, 'tensors': by_shape(tensors), 'largest': short(out.abs().max()),
+            'sum': short(out.abs().sum()), 'numbers': [[short(x) for x in out[row][::EVERY]] for row in ROWS]}
+    if heads is not None:
+        n = getattr(config, 'num_attention_heads', getattr(config, 'num_heads', None))
+        of = heads.reshape(N_TOKENS, n, -1)
+        case['heads'] = {'largest': short(of.abs().max()),
+                         'numbers': [[[short(x) for x in of[row][head][:HEAD_NUMBERS]] for row in HEAD_ROWS]
+                                     for head in range(n)]}
+    return case
+
+
+def main():
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    torch.set_default_dtype(torch.float64)
+    cases, chosen = [], sys.argv[2:] or sorted(CASES)
+    for name in chosen:
+        cls, more = CASES[name]
+        try:
+            with Doubled():
+                cases.append(digest(name, getattr(transformers, cls), more))
+        except Exception as error:
+            raise SystemExit('%s: %s' % (name, reason(error)))
+    with open(sys.argv[1], 'w') as file:
+        head = {'made_by': {'transformers': transformers.__version__, 'torch': torch.__version__.split('+')[0]},
+                'vocabulary': VOCAB, 'tokens': N_TOKENS, 'rows': list(ROWS), 'every': EVERY,
+                'head_rows': HEAD_ROWS}
+        file.write(json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n')
+        file.write(',\n'.join(json.dumps(case, separators=(',', ':')) for case in cases))
+        file.write('\n]}\n')
+
+
+if __name__ == '__main__':
+    main()
