@@ -304,6 +304,7 @@ static bool read_family(struct al_reader *reader, const struct al_item *member,
 	const char *name = chosen ? chosen : component->family;
 	AL_JSON(doc);
 
+	component->family = al_strdup(reader->arena, name);
 	if (!al_catalog_family_document(whole->catalog, name, &doc, err)
 		|| !al_family_read(reader->arena, &doc, whole, component, &component->of, err)
 		|| (al_catalog_is_path(name)
@@ -395,6 +396,8 @@ void al_family_compose(struct al_family *family, struct al_arena *arena)
 			if (c == AL_COMPONENT_TEXT) {
 				family->has_dropout = component->of->has_dropout;
 				family->n_bare_norms = component->of->n_bare_norms;
+				family->runs = component->of->runs;
+				family->is_encoder = component->of->is_encoder;
 			}
 			take_in(family, component->of, arena);
 		}

@@ -38,10 +38,15 @@ const struct al_item *al_config_find_nested(const struct al_item *object, const 
 const struct al_item *al_config_find_first(const struct al_item *object, const char *const *keys,
 	size_t n);
 
-/* A number of at least 0 from the config. One that is missing, or null, is `absent` unless
- * the family has a default. */
-bool al_config_number(const struct al_json *config, const struct al_config_number *number,
-	double absent, double *out, struct al_error *err) AL_MUST_CHECK;
+/* The object of a config in which the keys of the family's text model are. */
+const struct al_item *al_config_of_text(const struct al_family *family,
+	const struct al_item *config);
+
+/* A number of at least 0 from an object of the config. One that is missing, or null, is `absent`
+ * unless the family has a default. */
+bool al_config_number(const struct al_json *doc, const struct al_item *object,
+	const struct al_config_number *number, double absent, double *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol's value as a config has it: "768", "true", "0.5" of millionths. */
 const char *al_config_value_text(const struct al_config_key *key, const struct al_value *value,

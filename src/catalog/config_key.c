@@ -275,6 +275,18 @@ const struct al_item *al_config_object(const struct al_config *config,
 	return NULL;
 }
 
+const struct al_item *al_config_of_text(const struct al_family *family,
+	const struct al_item *config)
+{
+	const struct al_config whole = {.object = config};
+	const struct al_item *object = NULL;
+
+	for (size_t i = 0; family && i < family->n_components; i++)
+		if (family->components[i].component == AL_COMPONENT_TEXT)
+			object = al_config_object(&whole, &family->components[i].place);
+	return object ? object : config;
+}
+
 const struct al_item *al_config_find_first(const struct al_item *object, const char *const *keys,
 	size_t n)
 {
@@ -300,17 +312,16 @@ const struct al_item *al_config_find(const struct al_config *config,
 	return node ? node : find_around(config, key);
 }
 
-bool al_config_number(const struct al_json *config, const struct al_config_number *number,
-	double absent, double *out, struct al_error *err)
+bool al_config_number(const struct al_json *doc, const struct al_item *object,
+	const struct al_config_number *number, double absent, double *out, struct al_error *err)
 {
-	const struct al_item *node = al_config_find_first(config->root, number->keys,
-		number->n_keys);
+	const struct al_item *node = al_config_find_first(object, number->keys, number->n_keys);
 
 	*out = number->has_fallback && !node ? number->fallback + number->plus : absent;
 	if (!node || al_json_kind(node) == AL_JSON_NULL)
 		return true;
-	if (!al_json_real(config, node, out, err))
+	if (!al_json_real(doc, node, out, err))
 		return false;
 	*out += number->plus;
-	return *out >= 0 || al_json_fail(config, node, err, "found %g, expected at least 0", *out);
+	return *out >= 0 || al_json_fail(doc, node, err, "found %g, expected at least 0", *out);
 }

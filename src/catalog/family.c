@@ -309,16 +309,13 @@ static bool read_extra(void *context, const struct al_item *member, void *out, s
 
 /* ---- families ---- */
 
-/* Whether the family runs, and how it sees: the rest is read where a model is run. A component
- * doesn't. */
+/* Whether the family runs, and how it sees: the rest is read where a model is run. */
 static bool read_forward(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family *family = out;
 	const char *kind = "";
 
-	if (reader->as)
-		return true;
 	family->runs = true;
 	if (!al_json_get_text(reader->doc, node, "kind", false, &kind, err))
 		return false;

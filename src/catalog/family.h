@@ -115,7 +115,7 @@ struct al_config_place {
 
 struct al_family_component {
 	enum al_component component;
-	const char *family; /* or, by_model_type, only the default */
+	const char *family; /* by_model_type the default, until a config's is known */
 	bool by_model_type;
 	const char **by; /* a key, and "value=family" for each that it may have; none: no key */
 	size_t n_by;
@@ -353,7 +353,7 @@ struct al_family {
 	size_t n_tensors;
 	struct al_extra *extras; /* [0 .. AL_FAMILY_EXTRAS] */
 	size_t n_extras;
-	bool runs, is_encoder; /* "forward" is there; its kind */
+	bool runs, is_encoder; /* "forward" is there, its own or its text's; its kind */
 };
 
 /* Does it have tensors with several numbers in one stored element? */

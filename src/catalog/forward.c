@@ -12,30 +12,45 @@ enum { MOST_NEEDS = 64 };
 
 /* ---- a tensor ---- */
 
+/* A text, or [weight, bias]. */
+static bool read_pair(struct al_reader *reader, const struct al_item *node, const char **weight,
+	const char **bias, struct al_error *err)
+{
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_read_text(reader, node, weight, err);
+	if (al_json_size(node) != 2)
+		return al_json_fail(reader->doc, node, err,
+			"found %zu names, expected those of a weight and a bias",
+			al_json_size(node));
+	return al_read_text(reader, al_json_at(node, 0), weight, err)
+		&& al_read_text(reader, al_json_at(node, 1), bias, err);
+}
+
+static bool read_otherwise(void *reader, const struct al_item *node, void *out,
+	struct al_error *err)
+{
+	struct al_forward_names *names = out;
+
+	return read_pair(reader, node, &names->otherwise, &names->otherwise_bias, err);
+}
+
 static const struct al_field names_fields[] = {
 	{AL_KEY("weight", TEXT, offsetof(struct al_forward_names, weight)), .is_required = true},
 	{AL_KEY("bias", TEXT, offsetof(struct al_forward_names, bias))},
 	{AL_KEY("when", BY, offsetof(struct al_forward_names, when)), .read = al_read_formula},
-	{AL_KEY("otherwise", TEXT, offsetof(struct al_forward_names, otherwise))},
+	{AL_KEY("otherwise", BY, 0), .read = read_otherwise},
 };
 static const struct al_record names_record = {.fields = AL_FIELDS(names_fields)};
 
-/* A text, [weight, bias], or an object. */
+/* One of these, or an object. */
 static bool read_names(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_forward_names *names = out;
 
-	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return al_read_record(reader, &names_record, node, names, err);
-	if (al_json_kind(node) != AL_JSON_ARRAY)
-		return al_read_text(reader, node, &names->weight, err);
-	if (al_json_size(node) != 2)
-		return al_json_fail(reader->doc, node, err,
-			"found %zu names, expected those of a weight and a bias",
-			al_json_size(node));
-	return al_read_text(reader, al_json_at(node, 0), &names->weight, err)
-		&& al_read_text(reader, al_json_at(node, 1), &names->bias, err);
+	return al_json_kind(node) == AL_JSON_OBJECT
+		? al_read_record(reader, &names_record, node, names, err)
+		: read_pair(reader, node, &names->weight, &names->bias, err);
 }
 
 /* ---- numbers and words of a config ---- */
@@ -144,6 +159,7 @@ static const struct al_field attention_fields[] = {
 	{AL_KEY("window", BY, AT(window)), .read = al_read_formula},
 	NAMES("query_norm", QUERY_NORM),
 	NAMES("key_norm", KEY_NORM),
+	{AL_KEY("rotated", BOOLEAN, AT(norms_rotated))},
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
 	{AL_KEY("alibi", BY, AT(alibi)), .read = al_read_config_number},
 	{AL_KEY("relative", RECORD, 0), .record = &relative_record},
@@ -184,6 +200,7 @@ static const struct al_field last_fields[] = {
 	NAMES("project", LAST_PROJECT),
 	NAMES("head", HEAD),
 	{AL_KEY("divide", BY, AT(logit_divisor)), .read = al_read_config_number},
+	{AL_KEY("multiply", BY, AT(logit_factor)), .read = al_read_config_number},
 	{AL_KEY("cap", BY, AT(logit_cap)), .read = al_read_config_number},
 };
 
@@ -300,9 +317,10 @@ static bool check_names(const struct al_reader *reader, const struct al_item *no
 {
 	for (int i = 0; i < AL_N_FORWARD_TENSORS; i++) {
 		const struct al_forward_names *of = &forward->tensors[i];
-		const char *const names[] = {of->weight, of->bias, of->otherwise};
+		const char *const names[] = {of->weight, of->bias, of->otherwise,
+			of->otherwise_bias};
 		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
-			if (names[j] && !is_stored(family, names[j]))
+			if (names[j] && *names[j] && !is_stored(family, names[j]))
 				return al_json_fail(reader->doc, node, err,
 					"\"%s\" is none of the family's tensors", names[j]);
 	}
@@ -342,12 +360,53 @@ bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
 			&& check_names(&reader, node, family, forward, err));
 }
 
+/* Names of the text's tensors, as they are in a model of which it is a component. */
+static void rename_text(struct al_forward *forward, const struct al_family *text,
+	const struct al_family_component *as, struct al_arena *arena)
+{
+	for (int i = 0; i < AL_N_FORWARD_TENSORS; i++) {
+		struct al_forward_names *of = &forward->tensors[i];
+		const char **names[] = {&of->weight, &of->bias, &of->otherwise,
+			&of->otherwise_bias};
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++) {
+			const char *name = *names[j];
+			const struct al_family_tensor *tensor = name
+				? AL_FIND(text->tensors, text->n_tensors, name)
+				: NULL;
+			if (name && *name)
+				*names[j] = al_format(arena, "%s%s",
+					tensor && tensor->part == AL_PART_HEAD ? as->head_names
+									       : as->names,
+					name);
+		}
+	}
+}
+
+/* A model of text and more runs as its text does. */
+static bool forward_of_text(struct al_catalog *catalog, const struct al_family_component *as,
+	const struct al_forward **out, struct al_error *err)
+{
+	const struct al_family *text;
+
+	if (!al_catalog_family(catalog, as->family, &text, err)
+		|| !al_catalog_forward(catalog, text, out, err))
+		return false;
+	struct al_forward *own = al_new(&catalog->arena, struct al_forward);
+	*own = **out;
+	rename_text(own, text, as, &catalog->arena);
+	*out = own;
+	return true;
+}
+
 bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err)
 {
 	AL_JSON(doc);
 
 	*out = NULL;
+	for (size_t i = 0; family->runs && i < family->n_components; i++)
+		if (family->components[i].component == AL_COMPONENT_TEXT)
+			return forward_of_text(catalog, &family->components[i], out, err);
 	return !family->runs
 		|| (al_catalog_family_document(catalog, family->file, &doc, err)
 			&& al_forward_read(&catalog->arena, &doc, &catalog->symbols, family, out,

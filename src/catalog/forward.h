@@ -12,8 +12,8 @@
  *     }
  *
  * * A tensor is a name of the family's "tensors" or "stored": a text; [weight, bias]; or an
- * object {"weight", "bias", "when"}, of which there is none where "when" doesn't hold, or the
- * tensor "otherwise". A bias whose own "when" doesn't hold is none. Shape, order and what it is
+ * object {"weight", "bias", "when"}, of which there is none where "when" doesn't hold, or what
+ * "otherwise" names. A bias whose own "when" doesn't hold is none. Shape, order and what it is
  * tied to are defined there.
  *
  * * A number is one, or {"key", "default", "plus"}: the config's, which may be a fraction.
@@ -26,7 +26,7 @@
  * * Norms are "before" a block (attention, feed_forward), "behind" it, or on the "sum" of it
  * and what it is added to. With "parallel" both blocks read the same hidden state; a
  * feed-forward block without a norm of its own then reads what attention reads. "unit_offset": x
- * (1 + scale).
+ * (1 + scale). The name of one without scale and bias is "".
  *
  * * embedding: rows of "tokens", times "scale" sqrt("scale_squared"), "project_tokens"; plus the
  * row of the position, counted from "first"; plus the first row of "types"; "norm"; "project".
@@ -36,7 +36,8 @@
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
  * "window" tokens, itself included; 0: all. "query_norm" and "key_norm" normalize each head
  * ("over": "head"), all heads at once ("all"), or each head with a scale of its own ("each", {head}
- * in the name). Rotary positions are the module's, and so are biases, which are added. "alibi": a
+ * in the name, or a row of the tensor), before their rotation, or, with "rotated", after it. Rotary
+ * positions are the module's, and so are biases, which are added. "alibi": a
  * score loses slope times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it.
  * "relative": "bias" is a tensor [buckets][n_heads] of what is added to a score by the bucket of
  * its distance, as T5 counts them, to "distance". "sinks" [n_heads] take part in a head's softmax,
@@ -50,7 +51,7 @@
  * Shares are the softmax of all routed scores, of the chosen alone where "normalized" holds.
  * "shared": a block of all tokens, times the sigmoid of "weight".
  *
- * * last: logits are divided by "divide", then capped to "cap".
+ * * last: logits are divided by "divide" or multiplied by "multiply", then capped to "cap".
  *
  * * masked: how an encoder predicts a token that is replaced by "token", as its tokenizer names it:
  * "head" of norm(activation(dense x)); without "activation" the feed-forward blocks'.
@@ -107,7 +108,7 @@ enum al_forward_tensor {
 };
 
 struct al_forward_names {
-	const char *weight, *bias, *otherwise; /* NULL: none */
+	const char *weight, *bias, *otherwise, *otherwise_bias; /* NULL: none */
 	const struct al_formula *when; /* NULL: true */
 };
 
@@ -148,9 +149,10 @@ struct al_forward {
 	const struct al_formula *parallel; /* NULL: false */
 	enum al_norm_kind norm;
 	bool has_unit_offset, has_any_length;
+	bool norms_rotated; /* queries and keys */
 	enum al_norm_over qk_norm;
 	struct al_config_number epsilon, first_position, score_cap, logit_cap;
-	struct al_config_number embedding_scale, residual_scale, logit_divisor;
+	struct al_config_number embedding_scale, residual_scale, logit_divisor, logit_factor;
 	struct al_config_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */

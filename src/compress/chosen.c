@@ -97,7 +97,10 @@ bool al_job_find_own(const struct al_job *job, const struct al_attention *a, con
 	double alibi = 0;
 
 	if (!al_catalog_forward(view->catalog, view->family, &how, err)
-		|| (how && !al_config_number(&view->config, &how->alibi, 0, &alibi, err)))
+		|| (how
+			&& !al_config_number(&view->config,
+				al_config_of_text(view->family, view->config.root), &how->alibi, 0,
+				&alibi, err)))
 		return false;
 	*out = tensor ? al_format(&job->view->arena, "tensor %s also has values per head", tensor)
 		: alibi > 0 ? "its positions are ALiBi's, whose slopes differ by head"

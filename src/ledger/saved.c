@@ -238,13 +238,14 @@ static bool read_forward(struct al_saved_build *b, struct al_error *err)
 		return false;
 	if (!how)
 		return true;
-	const struct al_item *node = al_config_find_first(ask->model->config, how->activation.keys,
+	const struct al_item *config = al_config_of_text(b->ledger->family, ask->model->config);
+	const struct al_item *node = al_config_find_first(config, how->activation.keys,
 		how->activation.n_keys);
 	double score_cap = 0, logit_cap = 0;
 	b->activation = how->activation.fallback;
 	b->has_unit_offset = how->has_unit_offset;
-	if (!al_config_number(ask->model->doc, &how->score_cap, 0, &score_cap, err)
-		|| !al_config_number(ask->model->doc, &how->logit_cap, 0, &logit_cap, err))
+	if (!al_config_number(ask->model->doc, config, &how->score_cap, 0, &score_cap, err)
+		|| !al_config_number(ask->model->doc, config, &how->logit_cap, 0, &logit_cap, err))
 		return false;
 	b->has_score_cap = score_cap > 0;
 	b->has_logit_cap = logit_cap > 0;

@@ -28,6 +28,12 @@ AL_WIDEST static void relu(float *x, size_t n)
 		x[i] = x[i] > 0 ? x[i] : 0;
 }
 
+AL_WIDEST static void relu_squared(float *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] *= x[i] > 0 ? x[i] : 0;
+}
+
 /* The normal distribution's tail below -|z| sqrt(2): exp(-z^2)/2 times t times a polynomial in t =
  * 1/(1 + z/2), the form of Abramowitz and Stegun 1964, 7.1.26; fitted to erfc(z) exp(z^2)/t so that
  * the tail's largest error is least, 1.3e-10 before it is rounded. */
@@ -80,6 +86,7 @@ static const struct al_activation activations[] = {
 	{"silu", silu, NULL},
 	{"swish", silu, NULL},
 	{"relu", relu, NULL},
+	{"relu2", relu_squared, NULL},
 	{"gelu", gelu, NULL},
 	{"gelu_python", gelu, NULL},
 	{"gelu_new", gelu_tanh, NULL},

@@ -166,7 +166,7 @@ static void normalize(const struct turning *t, float *x)
 static void find_turns(const struct al_layer *layer, size_t position, size_t n_positions,
 	float *turns)
 {
-	const struct al_rotary_rule *rule = &layer->network->rotary;
+	const struct al_rotary_rule *rule = &layer->rotary;
 	const double *speeds = layer->speeds[al_rotary_is_long(rule,
 		layer->cache ? layer->cache->length : n_positions)];
 
@@ -197,6 +197,7 @@ static void turn_columns(void *context, size_t first, size_t n)
 	const struct turning *t = context;
 	const struct al_attention *a = t->layer->attention;
 	const size_t *begin = t->batch->begin;
+	const bool is_last = t->layer->network->how->norms_rotated;
 	AL_FREED float *turns = al_alloc((size_t)a->rotary_width, sizeof(*turns));
 	size_t sequence = 0;
 
@@ -204,13 +205,15 @@ static void turn_columns(void *context, size_t first, size_t n)
 		float *x = t->x.data + j * t->x.ld;
 		while (begin[sequence + 1] <= j)
 			sequence++;
-		if (al_norm_is_there(t->norm))
+		if (al_norm_is_there(t->norm) && !is_last)
 			normalize(t, x);
 		if (a->is_rotary)
 			find_turns(t->layer, n_past(t->layer) + j - begin[sequence],
 				begin[sequence + 1] - begin[sequence], turns);
 		for (size_t at = 0; a->is_rotary && at < t->x.rows; at += t->width)
 			turn_head(a, turns, x + at);
+		if (al_norm_is_there(t->norm) && is_last)
+			normalize(t, x);
 	}
 }
 

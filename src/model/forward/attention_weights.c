@@ -102,7 +102,29 @@ static const char *output_bias_name(const struct al_layer *layer)
 	return NULL;
 }
 
-/* A norm for each head has a name for each: {head}. */
+/* A norm for each head, a row of one tensor. */
+static bool read_rows(const struct al_reading *reading, enum al_forward_tensor what, int64_t heads,
+	int64_t d_head, struct al_norm *out, struct al_error *err)
+{
+	const struct al_tensor *tensor;
+	struct al_matrix_f rows;
+
+	*out = (struct al_norm){.kind = reading->network->how->norm,
+		.epsilon = reading->network->epsilon};
+	if (!al_matrix_resolve(reading, what, heads, d_head, &tensor, err))
+		return false;
+	if (!tensor)
+		return true;
+	if (!al_weight_rows_read(reading->scratch, reading->network, tensor, 0, heads, &rows, err)
+		|| !al_take_f(reading->scratch, &out->scale, (size_t)(heads * d_head), 1, err))
+		return false;
+	for (size_t head = 0; head < rows.cols; head++)
+		memcpy(out->scale.data + head * rows.rows, rows.data + head * rows.ld,
+			rows.rows * sizeof(float));
+	return true;
+}
+
+/* A norm for each head, with a name for each: {head}. */
 static bool read_each(const struct al_reading *reading, enum al_forward_tensor what, int64_t heads,
 	int64_t d_head, struct al_norm *out, struct al_error *err)
 {
@@ -130,9 +152,13 @@ static bool read_each(const struct al_reading *reading, enum al_forward_tensor w
 static bool read_qk_norm(const struct al_reading *reading, enum al_forward_tensor what,
 	int64_t heads, int64_t d_head, struct al_norm *out, struct al_error *err)
 {
+	const char *name = reading->network->how->tensors[what].weight;
+
 	switch (reading->network->how->qk_norm) {
 	case AL_NORM_OVER_EACH:
-		return read_each(reading, what, heads, d_head, out, err);
+		return name && strstr(name, "{head}")
+			? read_each(reading, what, heads, d_head, out, err)
+			: read_rows(reading, what, heads, d_head, out, err);
 	case AL_NORM_OVER_ALL:
 		return al_norm_read(reading, what, heads * d_head, out, err);
 	default:
@@ -164,9 +190,13 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 {
 	const struct al_attention *a = layer->shape = layer->attention;
 
+	if (a->is_rotary
+		&& !al_rotary_rule_read(layer->network->view, a, &layer->arena, &layer->rotary,
+			err))
+		return false;
 	for (int is_long = 0; a->is_rotary && is_long < 2; is_long++)
-		layer->speeds[is_long] = al_rotary_speeds(&layer->network->rotary, a,
-			is_long ? SIZE_MAX : 0, &layer->arena);
+		layer->speeds[is_long] = al_rotary_speeds(&layer->rotary, a, is_long ? SIZE_MAX : 0,
+			&layer->arena);
 	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
 			a->n_heads, &layer->sinks, err)

@@ -26,6 +26,7 @@ struct al_network {
 	struct al_arena arena;
 	struct al_model_view *view; /* the caller's; it outlives the network */
 	const struct al_forward *how;
+	const struct al_item *config; /* the object with the text's keys */
 	int64_t n_layers, d_model, vocab;
 	int64_t longest; /* tokens of a sequence; 0: any number */
 	int64_t first_position;
@@ -35,7 +36,6 @@ struct al_network {
 	int64_t relative_distance;
 	const struct al_activation *activation, *masked_activation;
 	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
-	struct al_rotary_rule rotary; /* of every module that has rotary positions */
 	const struct al_factor_source *factors; /* the caller's; NULL: the checkpoint's own */
 };
 

@@ -229,6 +229,7 @@ struct al_layer {
 	struct al_linear query, key, value, output;
 	struct al_norm attention_before, attention_behind, attention_sum;
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	struct al_rotary_rule rotary;
 	const double
 		*speeds[2]; /* of pairs that positions turn, in sequences as of training, and in
 				    those that the rule calls long */

@@ -8,12 +8,18 @@ enum { MOST_POSITIONS = 1 << 24 };
 
 /* ---- the config ---- */
 
+static bool read_number(const struct al_network *network, const struct al_config_number *number,
+	double absent, double *out, struct al_error *err)
+{
+	return al_config_number(&network->view->config, network->config, number, absent, out, err);
+}
+
 static bool read_count(const struct al_network *network, const struct al_config_number *number,
 	int64_t *out, struct al_error *err)
 {
 	double value;
 
-	if (!al_config_number(&network->view->config, number, 0, &value, err))
+	if (!read_number(network, number, 0, &value, err))
 		return false;
 	if (value != floor(value) || value > MOST_POSITIONS)
 		return al_fail(err, AL_EINPUT, "%s: %s is %g, expected a whole number up to %d",
@@ -49,7 +55,7 @@ bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *
 static bool read_activation(struct al_network *network, const struct al_forward_word *word,
 	const struct al_activation **out, struct al_error *err)
 {
-	const struct al_item *node = al_config_find_first(network->view->config.root, word->keys,
+	const struct al_item *node = al_config_find_first(network->config, word->keys,
 		word->n_keys);
 	const char *name = word->fallback;
 
@@ -99,8 +105,7 @@ static const char *value_text(struct al_network *network, const struct al_item *
 static bool check_need(struct al_network *network, const struct al_forward_need *need,
 	struct al_error *err)
 {
-	const struct al_item *node = al_config_find_first(network->view->config.root, &need->key,
-		1);
+	const struct al_item *node = al_config_find_first(network->config, &need->key, 1);
 	const char *value = node ? value_text(network, node) : NULL;
 	const char *expected = need->values[0];
 
@@ -119,7 +124,7 @@ static bool check_present(struct al_network *network, struct al_error *err)
 	const struct al_forward *how = network->how;
 
 	return how->n_present == 0
-		|| al_config_find_first(network->view->config.root, how->present, how->n_present)
+		|| al_config_find_first(network->config, how->present, how->n_present)
 		|| al_fail(err, AL_EINPUT, "%s has no %s; the forward pass of family %s needs it",
 			network->view->config_path, how->present[0], network->view->family->name);
 }
@@ -177,7 +182,7 @@ static bool read_scale(struct al_network *network, struct al_error *err)
 static bool read_factor(const struct al_network *network, const struct al_config_number *number,
 	double *out, struct al_error *err)
 {
-	return al_config_number(&network->view->config, number, 1, out, err)
+	return read_number(network, number, 1, out, err)
 		&& (*out > 0
 			|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
 				network->view->config_path, number->n_keys ? number->keys[0] : "it",
@@ -188,10 +193,14 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
 
+	double factor;
+
 	return read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
 		&& read_scale(network, err)
 		&& read_factor(network, &how->residual_scale, &network->residual_scale, err)
-		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err);
+		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err)
+		&& read_factor(network, &how->logit_factor, &factor, err)
+		&& (network->logit_divisor /= factor, true);
 }
 
 /* There are as many learned positions as rows; the config may set fewer. */
@@ -227,16 +236,17 @@ static bool read_tables(struct al_network *network, struct al_error *err)
 	return limit_positions(network, &reading, err);
 }
 
-/* One rule of the config, whichever module asks for it. */
-static bool read_rotary(struct al_network *network, struct al_error *err)
+/* A layer reads it again. */
+static bool check_rotary(struct al_network *network, struct al_error *err)
 {
 	const struct al_model_view *view = network->view;
-	const struct al_attention *found = &view->modules[0];
+	const struct al_attention *found = NULL;
+	struct al_rotary_rule rule;
 
 	for (size_t i = 0; i < view->n_modules; i++)
-		if (view->modules[i].is_rotary)
+		if (view->modules[i].is_rotary && view->modules[i].n_rotary_scaling > 0)
 			found = &view->modules[i];
-	return al_rotary_rule_read(view, found, &network->arena, &network->rotary, err);
+	return !found || al_rotary_rule_read(view, found, &network->arena, &rule, err);
 }
 
 static bool open_network(struct al_network *network, struct al_error *err)
@@ -249,23 +259,21 @@ static bool open_network(struct al_network *network, struct al_error *err)
 	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
 		&& read_factors(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
-		&& al_config_number(&network->view->config, &how->epsilon, 0, &network->epsilon,
-			err)
-		&& al_config_number(&network->view->config, &how->score_cap, 0, &network->score_cap,
-			err)
-		&& al_config_number(&network->view->config, &how->logit_cap, 0, &network->logit_cap,
-			err)
-		&& al_config_number(&network->view->config, &how->alibi, 0, &network->alibi, err)
+		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
+		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)
+		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
+		&& read_number(network, &how->alibi, 0, &network->alibi, err)
 		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
 		&& read_longest(network->view, how, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
-		&& read_activations(network, err) && read_rotary(network, err)
+		&& read_activations(network, err) && check_rotary(network, err)
 		&& read_tables(network, err);
 }
 
 bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
 {
-	*network = (struct al_network){.view = view};
+	*network = (struct al_network){.view = view,
+		.config = al_config_of_text(view->family, view->config.root)};
 	if (!al_catalog_forward(view->catalog, view->family, &network->how, err))
 		return false;
 	if (!network->how)

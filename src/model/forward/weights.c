@@ -92,7 +92,8 @@ static bool find_names(const struct al_reading *reading, enum al_forward_tensor 
 	if (!holds(reading, names->when, &is_there, err))
 		return false;
 	if (!is_there)
-		*out = (struct al_forward_names){.weight = names->otherwise};
+		*out = (struct al_forward_names){.weight = names->otherwise,
+			.bias = names->otherwise_bias};
 	return true;
 }
 
@@ -254,6 +255,16 @@ bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place,
 
 /* ---- norms ---- */
 
+static bool read_ones(const struct al_reading *reading, int64_t n, struct al_matrix_f *out,
+	struct al_error *err)
+{
+	if (!al_take_f(reading->scratch, out, (size_t)n, 1, err))
+		return false;
+	for (size_t i = 0; i < out->rows; i++)
+		out->data[i] = 1;
+	return true;
+}
+
 bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
 	struct al_norm *out, struct al_error *err)
 {
@@ -265,6 +276,8 @@ bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what,
 		return false;
 	if (!names.weight)
 		return true;
+	if (!*names.weight)
+		return read_ones(reading, n, &out->scale, err);
 	if (!al_vector_read(reading, names.weight, n, &out->scale, err)
 		|| !al_vector_read(reading, names.bias, n, &out->bias, err))
 		return false;

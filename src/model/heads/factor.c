@@ -377,8 +377,9 @@ static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct
 
 	if (shape && shape->score_scale > 0)
 		return out->score_scale = shape->score_scale, true;
-	if (!al_config_number(&m->view->config, &m->module->module->score_scale, 0,
-		    &out->score_scale, err))
+	if (!al_config_number(&m->view->config,
+		    al_config_of_text(m->view->family, m->view->config.root),
+		    &m->module->module->score_scale, 0, &out->score_scale, err))
 		return false;
 	if (out->score_scale > 0)
 		return true;

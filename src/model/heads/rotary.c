@@ -77,6 +77,7 @@ static double longrope(const struct al_rotary_rule *rule, const struct pair *pai
 
 static const struct al_rotary_rule_kind kinds[] = {
 	{"default", plain, false},
+	{"mrope", plain, false}, /* of text, all positions of a token are one */
 	{"dynamic", plain, true},
 	{"linear", linear, false},
 	{"llama3", llama3, false},
@@ -91,7 +92,7 @@ enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 struct source {
 	const struct al_json *doc;
 	struct al_arena *arena;
-	const struct al_item *object;
+	const struct al_item *config, *object; /* the rule, in the config */
 };
 
 static const struct al_item *member(const struct al_item *object, const char *key)
@@ -167,7 +168,7 @@ static double size_of(const struct al_rotary_rule *rule, double scale)
 /* Phi-3 gives the rule's original number of positions outside of it. */
 static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, struct al_error *err)
 {
-	const struct source config = {s->doc, s->arena, s->doc->root};
+	const struct source config = {s->doc, s->arena, s->config, s->config};
 	double longest = 0, mscale = 0, mscale_all = 0;
 	bool is_rounded = true;
 	const struct al_item *truncate = member(s->object, "truncate");
@@ -188,6 +189,7 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 		|| !read_real(s, "high_freq_factor", &rule->high_factor, err)
 		|| !read_real(s, "beta_fast", &rule->beta_fast, err)
 		|| !read_real(s, "beta_slow", &rule->beta_slow, err)
+		|| !read_real(s, "alpha", &rule->alpha, err)
 		|| !read_real(s, "attention_factor", &rule->attention_factor, err)
 		|| !read_real(s, "mscale", &mscale, err)
 		|| !read_real(s, "mscale_all_dim", &mscale_all, err)
@@ -273,10 +275,11 @@ static bool read_divisors(const struct al_model_view *view, size_t n_pairs, stru
 static bool read_config_rule(const struct al_model_view *view, const struct al_attention *attention,
 	struct al_arena *arena, struct al_rotary_rule *rule, struct al_error *err)
 {
-	const struct al_config config = {.doc = &view->config, .object = view->config.root};
+	const struct al_config config = {.doc = &view->config,
+		.object = al_config_of_text(view->family, view->config.root)};
 	const struct al_config_key key = {.keys = attention->rotary_scaling,
 		.n_keys = attention->n_rotary_scaling};
-	struct source s = {.doc = &view->config, .arena = arena};
+	struct source s = {.doc = &view->config, .arena = arena, .config = config.object};
 	const size_t n_pairs = (size_t)attention->rotary_width / 2;
 	bool is_scaled = true;
 
@@ -334,6 +337,8 @@ double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attent
 		.n_positions = (double)n_positions,
 		.index = index};
 
+	if (rule->alpha > 0) /* HunYuan's */
+		pair.base *= pow(rule->alpha, pair.width / (pair.width - 2));
 	pair.speed = pow(pair.base, -2.0 * (double)index / pair.width);
 	if (rule->divisors)
 		pair.speed /= rule->divisors[index];

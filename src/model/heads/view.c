@@ -1,5 +1,6 @@
 /* Views: opening one. The family and its settings first, then each module's factors. */
 #include "model/heads/internal.h"
+#include "model/heads/reconcile.h"
 
 /* ---- the family ---- */
 
@@ -297,6 +298,22 @@ static bool fits(struct al_model_view *view, const struct al_family *family,
 	return false;
 }
 
+/* What isn't attention has the family's shapes: GPT-2's matrices are the transposes of
+ * GPTBigCode's. */
+static bool is_shaped_beside(struct al_model_view *view)
+{
+	struct al_reconciled *entries;
+	size_t n;
+
+	if (!al_reconcile(view, &entries, &n, NULL))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (entries[i].difference == AL_DIFFERENCE_SHAPE
+			&& strcmp(entries[i].part, "attention") != 0)
+			return false;
+	return true;
+}
+
 /* Families of the same names and shapes run differently (Llama and Gemma by their embeddings' scale
  * and activation): a model isn't run as the first that fits. */
 static bool check_only_one_runs(struct al_model_view *view, const struct al_view_options *options,
@@ -308,7 +325,10 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 		const struct al_family *family = candidates[i].family;
 		if (!family->runs || !fits(view, family, options))
 			continue;
+		const bool is_shaped = is_shaped_beside(view);
 		unlay(view);
+		if (!is_shaped)
+			continue;
 		if (first)
 			return al_fail(err, AL_EINPUT,
 				"%s: its tensors match several families (%s, %s ...) that run "
