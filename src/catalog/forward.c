@@ -6,6 +6,7 @@
 
 static const char *const kind_names[] = {"decoder", "encoder"};
 static const char *const norm_names[] = {"rms", "layer"};
+static const char *const score_names[] = {"softmax", "sigmoid"};
 static const char *const over_names[] = {"head", "all", "each"};
 
 enum { MOST_NEEDS = 64 };
@@ -191,6 +192,12 @@ static const struct al_field experts_fields[] = {
 	{AL_KEY("count", BY, AT(n_experts)), .read = al_read_formula, .is_required = true},
 	{AL_KEY("active", BY, AT(n_active)), .read = al_read_formula, .is_required = true},
 	{AL_KEY("normalized", BY, AT(normalized)), .read = al_read_formula_or_flag},
+	{AL_KEY("scores", WORD, AT(router_scores)), AL_WORDS(score_names),
+		.fallback = AL_ROUTER_SOFTMAX},
+	NAMES("correction", CORRECTION),
+	{AL_KEY("groups", BY, AT(n_groups)), .read = al_read_formula},
+	{AL_KEY("of_groups", BY, AT(n_chosen_groups)), .read = al_read_formula},
+	{AL_KEY("multiply", BY, AT(expert_factor)), .read = al_read_config_number},
 	BLOCK(EXPERT),
 	{AL_KEY("shared", RECORD, 0), .record = &shared_record},
 };

@@ -48,8 +48,11 @@
  *
  * * experts: in layers where "router" is, each token goes to "active" of "count" blocks like
  * feed_forward's, an expert {expert} in the names, or the first dimension of a tensor of all.
- * Shares are the softmax of all routed scores, of the chosen alone where "normalized" holds.
- * "shared": a block of all tokens, times the sigmoid of "weight".
+ * Shares are the softmax of all routed scores, or with "scores": "sigmoid" that of each, over the
+ * sum of the chosen ones' where "normalized" holds, times "multiply". Those with the largest shares
+ * are chosen, after "correction" [count] is added, of the best "of_groups" of "groups", those with
+ * the largest sum of their two best. "shared": a block of all tokens, times the sigmoid of
+ * "weight".
  *
  * * last: logits are divided by "divide" or multiplied by "multiply", then capped to "cap".
  *
@@ -96,6 +99,7 @@ enum al_forward_tensor {
 	AL_FORWARD_FEED_SUM,
 	AL_FORWARD_FEED,
 	AL_FORWARD_ROUTER = AL_FORWARD_FEED + AL_N_BLOCK_TENSORS,
+	AL_FORWARD_CORRECTION,
 	AL_FORWARD_EXPERT,
 	AL_FORWARD_SHARED = AL_FORWARD_EXPERT + AL_N_BLOCK_TENSORS,
 	AL_FORWARD_SHARED_WEIGHT = AL_FORWARD_SHARED + AL_N_BLOCK_TENSORS,
@@ -139,6 +143,7 @@ struct al_forward_need {
 
 enum al_forward_kind { AL_FORWARD_DECODER, AL_FORWARD_ENCODER };
 enum al_norm_kind { AL_NORM_RMS, AL_NORM_LAYER };
+enum al_router_scores { AL_ROUTER_SOFTMAX, AL_ROUTER_SIGMOID };
 enum al_norm_over { AL_NORM_OVER_HEAD, AL_NORM_OVER_ALL, AL_NORM_OVER_EACH };
 
 struct al_forward {
@@ -156,6 +161,9 @@ struct al_forward {
 	struct al_config_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
+	enum al_router_scores router_scores;
+	const struct al_formula *n_groups, *n_chosen_groups; /* NULL: 1 */
+	struct al_config_number expert_factor;
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
 	struct al_forward_word activation,
 		masked_activation; /* the latter without a word: the former */

@@ -284,16 +284,20 @@ struct tried {
 	bool *is_tried; /* [n_files] */
 };
 
+/* A model's own family, and its text's. */
 static void try_config(struct tried *tried, const struct al_json *doc, const struct al_item *config)
 {
+	const struct al_item *text = al_json_get(config, "text_config");
 	const struct al_family *family;
 	const char *model_type = "";
 	struct al_error err;
 
 	must(al_json_get_text(doc, config, "model_type", true, &model_type, &err), "", &err);
-	must(al_catalog_family_of(tried->catalog, model_type, &family, &err), "", &err);
-	for (size_t j = 0; j < tried->files->n_files; j++)
+	const bool is_known = al_catalog_family_of(tried->catalog, model_type, &family, NULL);
+	for (size_t j = 0; is_known && j < tried->files->n_files; j++)
 		tried->is_tried[j] |= strcmp(tried->files->files[j].name, family->name) == 0;
+	if (text && al_json_get(text, "model_type"))
+		try_config(tried, doc, text);
 }
 
 static void try_case(struct tried *tried, const char *path)

@@ -30,35 +30,49 @@ SIZES = {  # of each config, those of its keys that it has
     'intermediate_size': 40, 'ffn_dim': 40, 'hidden_dim': 40, 'd_ff': 40, 'd_kv': 8, 'n_inner': 40,
     'max_position_embeddings': 128, 'n_positions': 128, 'max_seq_len': 128, 'type_vocab_size': 2,
     'num_experts': 6, 'num_local_experts': 6, 'num_experts_per_tok': 2, 'moe_intermediate_size': 24,
-    'shared_expert_intermediate_size': 20,
+    'shared_expert_intermediate_size': 20, 'n_routed_experts': 6, 'n_shared_experts': 1, 'moe_num_experts': 6, 'moe_k': 2,
+    'first_k_dense_replace': 1,
 }
 LLAMA3 = {'rope_type': 'llama3', 'rope_theta': 10000., 'factor': 4., 'low_freq_factor': 1., 'high_freq_factor': 4.,
           'original_max_position_embeddings': 32}
 YARN = {'rope_type': 'yarn', 'rope_theta': 10000., 'factor': 4., 'original_max_position_embeddings': 32}
 LONGROPE = {'rope_type': 'longrope', 'rope_theta': 10000., 'short_factor': [1., 1.25, 1.5, 2.],
             'long_factor': [1., 2., 4., 8.]}
+TOWER = {'num_hidden_layers': 1, 'depth': 1, 'image_size': 28, 'patch_size': 14, 'embed_dim': 32, 'num_heads': 4,
+         'num_attention_heads': 4, 'out_hidden_size': 32, 'num_position_embeddings': 4, 'fullatt_block_indexes': [0],
+         'deepstack_visual_indexes': [0]}
 # name: its class, and what differs from that class' defaults and from SIZES
 CASES = {
     'albert': ('AlbertModel', {}),
     'arcee': ('ArceeForCausalLM', {'mlp_bias': True}),
+    'aya_vision': ('AyaVisionForConditionalGeneration', {}),
     'bert': ('BertModel', {}),
+    'biogpt': ('BioGptForCausalLM', {}),
     'bloom': ('BloomForCausalLM', {}),
     'cohere': ('CohereForCausalLM', {'use_qk_norm': True}),
     'cohere2': ('Cohere2ForCausalLM', {'sliding_window': 16, 'num_hidden_layers': 4}),
     'distilbert': ('DistilBertModel', {}),
+    'dots1': ('Dots1ForCausalLM', {'sliding_window': 16, 'max_window_layers': 1}),
     'ernie4_5': ('Ernie4_5ForCausalLM', {'use_bias': True}),
+    'ernie4_5_moe': ('Ernie4_5_MoeForCausalLM', {'use_bias': True}),
+    'eurobert': ('EuroBertModel', {}),
     'exaone4': ('Exaone4ForCausalLM', {'sliding_window': 16, 'num_hidden_layers': 4}),
+    'exaone_moe': ('ExaoneMoeForCausalLM', {'sliding_window': 16, 'num_hidden_layers': 4}),
     'falcon': ('FalconForCausalLM', {}),
     'falcon 40b': ('FalconForCausalLM', {'new_decoder_architecture': True, 'num_kv_heads': 2}),
     'falcon rw': ('FalconForCausalLM', {'parallel_attn': False, 'multi_query': False, 'bias': True}),
+    'flex_olmo': ('FlexOlmoForCausalLM', {}),
     'gemma': ('GemmaForCausalLM', {}),
     'gemma2': ('Gemma2ForCausalLM', {'sliding_window': 16}),
+    'gemma3': ('Gemma3ForConditionalGeneration', {'text_config': {'sliding_window': 16}}),
     'gemma3_text': ('Gemma3ForCausalLM', {
         'sliding_window': 16, 'layer_types': ['sliding_attention', 'full_attention', 'sliding_attention'],
         'rope_parameters': {'full_attention': {'rope_type': 'linear', 'rope_theta': 1000000., 'factor': 8.},
                             'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.}}}),
     'glm': ('GlmForCausalLM', {}),
     'glm4': ('Glm4ForCausalLM', {}),
+    'glm4_moe': ('Glm4MoeForCausalLM', {'use_qk_norm': True, 'attention_bias': True, 'n_group': 3, 'topk_group': 2,
+                                        'routed_scaling_factor': 1.5}),
     'gpt2': ('GPT2LMHeadModel', {}),
     'gpt_bigcode': ('GPTBigCodeForCausalLM', {}),
     'gpt_bigcode mha': ('GPTBigCodeForCausalLM', {'multi_query': False}),
@@ -77,6 +91,9 @@ CASES = {
     'hunyuan_v1_moe': ('HunYuanMoEV1ForCausalLM', {'moe_topk': 2}),
     'hyperclovax': ('HyperCLOVAXForCausalLM', {'embedding_multiplier': 3., 'logits_scaling': .5,
                                                'residual_multiplier': .5, 'attention_multiplier': .2}),
+    'idefics3': ('Idefics3ForConditionalGeneration', {}),
+    'internvl': ('InternVLForConditionalGeneration', {}),
+    'jais2': ('Jais2ForCausalLM', {}),
     'llama': ('LlamaForCausalLM', {}),
     'llama biases': ('LlamaForCausalLM', {'attention_bias': True, 'mlp_bias': True, 'tie_word_embeddings': True}),
     'llama dynamic': ('LlamaForCausalLM', {
@@ -85,7 +102,12 @@ CASES = {
         'rope_parameters': {'rope_type': 'linear', 'rope_theta': 10000., 'factor': 4.}}),
     'llama llama3': ('LlamaForCausalLM', {'rope_parameters': LLAMA3}),
     'llama yarn': ('LlamaForCausalLM', {'rope_parameters': YARN}),
+    'llava': ('LlavaForConditionalGeneration', {}),
+    'llava_next': ('LlavaNextForConditionalGeneration', {}),
+    'llava_onevision': ('LlavaOnevisionForConditionalGeneration', {}),
+    'minimax_m2': ('MiniMaxM2ForCausalLM', {}),
     'mistral': ('MistralForCausalLM', {'sliding_window': 16}),
+    'mistral3': ('Mistral3ForConditionalGeneration', {}),
     'mixtral': ('MixtralForCausalLM', {}),
     'mpt': ('MptForCausalLM', {}),
     'mt5 encoder': ('MT5EncoderModel', {}),
@@ -96,8 +118,10 @@ CASES = {
         'sliding_window': 16, 'layer_types': ['sliding_attention', 'full_attention', 'sliding_attention'],
         'rope_parameters': {'full_attention': YARN, 'sliding_attention': {'rope_type': 'default', 'rope_theta': 10000.}}}),
     'olmoe': ('OlmoeForCausalLM', {}),
+    'openai-gpt': ('OpenAIGPTLMHeadModel', {}),
     'opt': ('OPTForCausalLM', {}),
     'opt 350m': ('OPTForCausalLM', {'do_layer_norm_before': False, 'word_embed_proj_dim': 16}),
+    'persimmon': ('PersimmonForCausalLM', {}),
     'phi': ('PhiForCausalLM', {}),
     'phi qk': ('PhiForCausalLM', {'qk_layernorm': True}),
     'phi3': ('Phi3ForCausalLM', {'sliding_window': 16}),
@@ -105,12 +129,20 @@ CASES = {
     'phi3 longrope short': ('Phi3ForCausalLM', {'original_max_position_embeddings': 64, 'rope_parameters': LONGROPE}),
     'qwen2': ('Qwen2ForCausalLM', {}),
     'qwen2 window': ('Qwen2ForCausalLM', {'use_sliding_window': True, 'sliding_window': 16, 'max_window_layers': 1}),
+    'qwen2_5_vl': ('Qwen2_5_VLForConditionalGeneration', {'text_config': {
+        'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [1, 1, 2]}}}),
     'qwen2_moe': ('Qwen2MoeForCausalLM', {}),
+    'qwen2_vl': ('Qwen2VLForConditionalGeneration', {'text_config': {
+        'rope_parameters': {'rope_type': 'default', 'rope_theta': 10000., 'mrope_section': [1, 1, 2]}}}),
     'qwen3': ('Qwen3ForCausalLM', {}),
     'qwen3_moe': ('Qwen3MoeForCausalLM', {'norm_topk_prob': True}),
+    'qwen3_vl': ('Qwen3VLForConditionalGeneration', {}),
+    'qwen3_vl_moe': ('Qwen3VLMoeForConditionalGeneration', {}),
     'roberta': ('RobertaModel', {}),
     'seed_oss': ('SeedOssForCausalLM', {'attention_out_bias': True}),
     'smollm3': ('SmolLM3ForCausalLM', {'no_rope_layers': [1, 0, 1]}),
+    'smolvlm': ('SmolVLMForConditionalGeneration', {}),
+    'solar_open': ('SolarOpenForCausalLM', {}),
     'stablelm': ('StableLmForCausalLM', {'use_qkv_bias': True, 'qk_layernorm': True}),
     'stablelm parallel': ('StableLmForCausalLM', {'use_parallel_residual': True}),
     'starcoder2': ('Starcoder2ForCausalLM', {'sliding_window': 16}),
@@ -136,14 +168,27 @@ class Doubled(TorchFunctionMode):
         return function(*map(double, args), **{key: double(x) for key, x in (kwargs or {}).items()})
 
 
+def small(default):
+    """What a config's keys become, those of its parts as well."""
+    out = {key: size for key, size in SIZES.items() if key in default}
+    for key, part in default.items():
+        if key.endswith('_config') and isinstance(part, dict) and 'model_type' in part:
+            tower = {} if key == 'text_config' else TOWER
+            out[key] = {'model_type': part['model_type'], **small(part), **{k: n for k, n in tower.items() if k in part}}
+    return out
+
+
+def merged(base, more):
+    return {**base, **{key: merged(base[key], value) if key.endswith('_config') else value for key, value in more.items()}}
+
+
 def small_config(cls, more):
-    default = cls.config_class().to_dict()
-    return cls.config_class(**{**{key: size for key, size in SIZES.items() if key in default}, **more})
+    return cls.config_class(**merged(small(cls.config_class().to_dict()), more))
 
 
 def differences(config, default):
     config, default = (json.loads(c.to_json_string(use_diff=False)) for c in (config, default))
-    keep = ('model_type', 'architectures')
+    keep = ('model_type', 'architectures', 'tie_word_embeddings')
     return {key: value for key, value in config.items() if key in keep or value != default.get(key)}
 
 
@@ -164,7 +209,7 @@ def shapes(cls, config):
 def run(cls, folder):
     """Logits or hidden states [tokens][numbers], and the heads' outputs of layer 1 [tokens][numbers], or None."""
     model = cls.from_pretrained(folder, dtype=torch.float64, attn_implementation='eager', experts_implementation='eager')
-    outputs = [module for name, module in model.named_modules() if OUTPUT.search('.' + name)]
+    outputs = [module for name, module in model.named_modules() if OUTPUT.search('.' + name) and 'vision' not in name]
     heads = []
     if len(outputs) == 1:
         outputs[0].register_forward_pre_hook(lambda module, args: heads.append(args[0]))
@@ -187,7 +232,8 @@ def digest(name, cls, more):
     case = {'name': name, 'config': written, 'tensors': by_shape(tensors), 'largest': short(out.abs().max()),
             'sum': short(out.abs().sum()), 'numbers': [[short(x) for x in out[row][::EVERY]] for row in ROWS]}
     if heads is not None:
-        n = getattr(config, 'num_attention_heads', getattr(config, 'num_heads', None))
+        text = config.get_text_config()
+        n = getattr(text, 'num_attention_heads', getattr(text, 'num_heads', None))
         of = heads.reshape(N_TOKENS, n, -1)
         case['heads'] = {'largest': short(of.abs().max()),
                          'numbers': [[[short(x) for x in of[row][head][:HEAD_NUMBERS]] for row in HEAD_ROWS]

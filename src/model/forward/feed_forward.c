@@ -1,5 +1,6 @@
 /* Feed-forward blocks, down(activation(gate x) * up x) or down(activation(up x)): a layer has one,
  * or experts. */
+#include "catalog/config.h"
 #include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
@@ -132,9 +133,9 @@ static bool read_count(const struct al_reading *reading, const struct al_formula
 {
 	struct al_iteration iteration = reading->iteration;
 	const struct al_scope scope = al_iteration_scope(&iteration);
-	int64_t count;
+	int64_t count = 1;
 
-	if (!al_formula_whole(formula, &scope, 1, &count, err))
+	if (formula && !al_formula_whole(formula, &scope, 1, &count, err))
 		return false;
 	*out = (size_t)count;
 	return true;
@@ -148,11 +149,17 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 	const struct al_scope scope = al_iteration_scope(&iteration);
 
 	if (!read_count(reading, how->n_experts, &experts->n, err)
-		|| !read_count(reading, how->n_active, &experts->n_active, err))
+		|| !read_count(reading, how->n_active, &experts->n_active, err)
+		|| !read_count(reading, how->n_groups, &experts->n_groups, err)
+		|| !read_count(reading, how->n_chosen_groups, &experts->n_chosen_groups, err))
 		return false;
 	if (experts->n_active > experts->n)
 		return al_fail(err, AL_EINPUT, "a token uses %zu experts, but there are only %zu",
 			experts->n_active, experts->n);
+	if (experts->n % experts->n_groups != 0 || experts->n_chosen_groups > experts->n_groups)
+		return al_fail(err, AL_EINPUT,
+			"%zu experts aren't %zu groups of one size, of which %zu are chosen",
+			experts->n, experts->n_groups, experts->n_chosen_groups);
 	return !how->normalized
 		|| al_formula_holds(how->normalized, &scope, &experts->is_normalized, err);
 }
@@ -189,6 +196,11 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 	experts->items = al_new_array(reading->arena, struct al_feed_block, experts->n);
 	return al_linear_read(reading, AL_FORWARD_ROUTER, (int64_t)experts->n, d_model,
 		       &experts->router, err)
+		&& al_config_number(&reading->network->view->config, reading->network->config,
+			&reading->network->how->expert_factor, 1, &experts->factor, err)
+		&& al_vector_read(reading,
+			reading->network->how->tensors[AL_FORWARD_CORRECTION].weight,
+			(int64_t)experts->n, &experts->correction, err)
 		&& read_experts(experts, reading, err)
 		&& read_block(reading, AL_FORWARD_SHARED, &experts->shared, err)
 		&& al_linear_read(reading, AL_FORWARD_SHARED_WEIGHT, 1, d_model,
@@ -200,31 +212,85 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 /* Each token's weight for each expert, in place of the routed scores; 0: it isn't sent there. */
 struct routing {
 	const struct al_experts *experts;
+	bool is_sigmoid;
 	struct al_matrix_f shares; /* [n][tokens] */
 };
 
-/* The chosen are those with the largest scores, the first of equal ones. */
-static void route(const struct al_experts *experts, float *scores)
+/* The share of each expert, were all chosen. */
+static void find_shares(const struct routing *routing, const float *scores, double *shares)
 {
-	const size_t n = experts->n;
-	AL_FREED double *shares = al_calloc(n, sizeof(*shares));
-	double all = 0, chosen = 0;
+	const size_t n = routing->experts->n;
+	double all = 0;
 	float most = scores[0];
 
 	for (size_t i = 1; i < n; i++)
 		most = scores[i] > most ? scores[i] : most;
 	for (size_t i = 0; i < n; i++)
 		all += exp((double)scores[i] - (double)most);
+	for (size_t i = 0; i < n; i++)
+		shares[i] = routing->is_sigmoid ? 1 / (1 + exp(-(double)scores[i]))
+						: exp((double)scores[i] - (double)most) / all;
+}
+
+/* Of x[n] the largest, the first of equal ones. */
+static size_t find_best(const double *x, size_t n)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++)
+		best = x[i] > x[best] ? i : best;
+	return best;
+}
+
+/* What the two best of a group are worth together. */
+static double group_worth(const double *x, size_t n)
+{
+	const size_t best = find_best(x, n);
+	double second = n > 1 ? -INFINITY : 0;
+
+	for (size_t i = 0; i < n; i++)
+		second = i != best && x[i] > second ? x[i] : second;
+	return x[best] + second;
+}
+
+/* Experts of other groups than the best can't be chosen. */
+static void leave_groups(const struct al_experts *experts, double *worth)
+{
+	const size_t size = experts->n / experts->n_groups;
+	AL_FREED double *groups = al_calloc(experts->n_groups, sizeof(*groups));
+
+	for (size_t g = 0; g < experts->n_groups; g++)
+		groups[g] = group_worth(worth + g * size, size);
+	for (size_t k = 0; k < experts->n_chosen_groups; k++)
+		groups[find_best(groups, experts->n_groups)] = -INFINITY;
+	for (size_t i = 0; i < experts->n; i++)
+		worth[i] = isinf(groups[i / size]) ? worth[i] : -INFINITY;
+}
+
+/* The scores become shares, 0 where an expert isn't chosen. */
+static void route(const struct routing *routing, float *scores)
+{
+	const struct al_experts *experts = routing->experts;
+	const size_t n = experts->n;
+	AL_FREED double *shares = al_calloc(2 * n, sizeof(*shares));
+	double *worth = shares + n, chosen = 0;
+
+	find_shares(routing, scores, shares);
+	for (size_t i = 0; i < n; i++) {
+		worth[i] = shares[i]
+			+ (experts->correction.data ? (double)experts->correction.data[i] : 0);
+		scores[i] = 0;
+	}
+	if (experts->n_chosen_groups < experts->n_groups)
+		leave_groups(experts, worth);
 	for (size_t k = 0; k < experts->n_active; k++) {
-		size_t best = n;
-		for (size_t i = 0; i < n; i++)
-			if (shares[i] == 0 && (best == n || scores[i] > scores[best]))
-				best = i;
-		shares[best] = fmax(exp((double)scores[best] - (double)most), 1e-300);
+		const size_t best = find_best(worth, n);
+		worth[best] = -INFINITY;
 		chosen += shares[best];
+		scores[best] = fmaxf((float)shares[best], 1e-37f);
 	}
 	for (size_t i = 0; i < n; i++)
-		scores[i] = (float)(shares[i] / (experts->is_normalized ? chosen : all));
+		scores[i] *= (float)(experts->factor / (experts->is_normalized ? chosen : 1));
 }
 
 static void route_columns(void *context, size_t first, size_t n)
@@ -232,7 +298,7 @@ static void route_columns(void *context, size_t first, size_t n)
 	const struct routing *routing = context;
 
 	for (size_t j = first; j < first + n; j++)
-		route(routing->experts, routing->shares.data + j * routing->shares.ld);
+		route(routing, routing->shares.data + j * routing->shares.ld);
 }
 
 /* ---- ... their blocks ---- */
@@ -313,12 +379,14 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 	return true;
 }
 
-static bool apply_experts(const struct al_experts *experts, const struct al_activation *activation,
-	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
-	struct al_error *err)
+static bool apply_experts(const struct al_layer *layer, struct al_pass_place place,
+	struct al_view_f x, struct al_matrix_f out, struct al_error *err)
 {
+	const struct al_experts *experts = &layer->experts;
+	const struct al_activation *activation = layer->network->activation;
 	AL_SCRATCH(scratch);
-	struct routing routing = {.experts = experts};
+	struct routing routing = {.experts = experts,
+		.is_sigmoid = layer->network->how->router_scores == AL_ROUTER_SIGMOID};
 	size_t *memory = al_take_array(&scratch, x.cols, sizeof(*memory), err);
 
 	if (!memory || !apply_shared(experts, activation, place, x, out, err)
@@ -350,6 +418,6 @@ bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *
 	const struct al_pass_place place = {layer->number, batch, 0};
 	const struct al_activation *activation = layer->network->activation;
 
-	return layer->experts.items ? apply_experts(&layer->experts, activation, place, x, out, err)
+	return layer->experts.items ? apply_experts(layer, place, x, out, err)
 				    : apply_block(&layer->feed, activation, place, x, out, err);
 }

@@ -181,8 +181,10 @@ struct al_feed_block {
 struct al_experts {
 	struct al_linear router;
 	struct al_feed_block *items; /* [n]; NULL: the layer has none */
-	size_t n, n_active;
+	size_t n, n_active, n_groups, n_chosen_groups;
 	bool is_normalized;
+	double factor;
+	struct al_matrix_f correction; /* [n][1], or empty */
 	struct al_feed_block shared;
 	struct al_linear shared_weight;
 };

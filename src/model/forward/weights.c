@@ -97,6 +97,26 @@ static bool find_names(const struct al_reading *reading, enum al_forward_tensor 
 	return true;
 }
 
+/* One expert's part, stored apart, of a tensor that the family stacks; NULL: none is. */
+static const struct al_tensor *find_apart(const struct al_reading *reading, const char *name,
+	size_t part, size_t *n_parts)
+{
+	const struct al_family *family = reading->network->view->family;
+	const struct al_family_tensor *tensor = NULL;
+
+	for (size_t i = 0; name && reading->n_stacked > 0 && i < family->n_tensors; i++)
+		if (strcmp(family->tensors[i].entry.name, name) == 0)
+			tensor = &family->tensors[i];
+	if (!tensor || part >= tensor->n_each)
+		return NULL;
+	const char *dot = strrchr(name, '.');
+	const char *full = al_format(reading->arena, "%.*s%s", dot ? (int)(dot + 1 - name) : 0,
+		name, tensor->each[part]);
+	*n_parts = tensor->n_each;
+	return al_model_view_find(reading->network->view,
+		al_iteration_name(&reading->iteration, reading->arena, full));
+}
+
 /* ---- numbers ---- */
 
 static bool check_tensor(const struct al_reading *reading, const struct al_tensor *tensor,
@@ -164,10 +184,40 @@ bool al_vector_read(const struct al_reading *reading, const char *name, int64_t 
 
 	if (!tensor_resolve(reading, name, &tensor, &order, err))
 		return false;
-	return !tensor || read_rows(reading, name, tensor, &n, 1, out, err);
+	const int64_t shape[2] = {1, n};
+	const size_t n_dims = tensor && tensor->n_dims == 2 && reading->n_stacked == 0 ? 2 : 1;
+	return !tensor || read_rows(reading, name, tensor, shape + 2 - n_dims, n_dims, out, err);
 }
 
 /* ---- matrices ---- */
+
+/* Parts of an expert's matrix, one below the other. */
+static bool read_apart(const struct al_reading *reading, const char *name, int64_t rows,
+	int64_t cols, struct al_linear *out, struct al_error *err)
+{
+	size_t n = 1;
+
+	out->op = AL_TRANSPOSED;
+	if (!al_take_f(reading->scratch, &out->weight, (size_t)cols, (size_t)rows, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct al_tensor *tensor = find_apart(reading, name, i, &n);
+		const int64_t shape[2] = {rows / (int64_t)n, cols};
+		AL_SCRATCH(scratch);
+		struct al_matrix_f part;
+		if (!tensor)
+			return al_fail(err, AL_EINPUT, "an expert's part %zu of %s is missing", i,
+				name);
+		if (!check_tensor(reading, tensor, shape, 2, err)
+			|| !al_weight_rows_read(&scratch, reading->network, tensor, 0, shape[0],
+				&part, err))
+			return false;
+		for (size_t j = 0; j < part.cols; j++)
+			memcpy(out->weight.data + (i * part.cols + j) * out->weight.ld,
+				part.data + j * part.ld, part.rows * sizeof(float));
+	}
+	return true;
+}
 
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, struct al_linear *out, struct al_error *err)
@@ -175,9 +225,13 @@ bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor wha
 	struct al_forward_names names;
 	const struct al_tensor *tensor;
 	enum al_order order;
+	size_t n_parts;
 
-	if (!find_names(reading, what, &names, err)
-		|| !tensor_resolve(reading, names.weight, &tensor, &order, err))
+	if (!find_names(reading, what, &names, err))
+		return false;
+	if (find_apart(reading, names.weight, 0, &n_parts))
+		return read_apart(reading, names.weight, rows, cols, out, err);
+	if (!tensor_resolve(reading, names.weight, &tensor, &order, err))
 		return false;
 	if (!tensor)
 		return true;
@@ -197,10 +251,13 @@ bool al_input_width(const struct al_reading *reading, enum al_forward_tensor wha
 	struct al_forward_names names;
 	const struct al_tensor *tensor;
 	enum al_order order = AL_ORDER_OUT_IN;
+	size_t n_parts;
 
 	*out = 0;
-	if (!find_names(reading, what, &names, err)
-		|| !tensor_resolve(reading, names.weight, &tensor, &order, err))
+	if (!find_names(reading, what, &names, err))
+		return false;
+	tensor = find_apart(reading, names.weight, 0, &n_parts);
+	if (!tensor && !tensor_resolve(reading, names.weight, &tensor, &order, err))
 		return false;
 	if (!tensor)
 		return true;
