@@ -82,16 +82,18 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
 	return files;
 }
 
-/* A path becomes a folder where it is one, ends in a slash, or where the original has an index and
- * the path doesn't end as a file of safetensors does. */
+/* A path becomes a folder where it is one, ends in a slash, or where the original is a folder or has
+ * an index and the path doesn't end as a file of safetensors does. */
 static bool writes_folder(const struct al_job *job, const char *path)
 {
+	const struct al_checkpoint *source = job->view->checkpoint;
 	const enum al_path_kind kind = al_path_kind(path);
 
 	if (kind != AL_PATH_NONE)
 		return kind == AL_PATH_FOLDER;
 	return al_ends_with(path, "/")
-		|| (job->view->checkpoint->index && !al_ends_with(path, ".safetensors"));
+		|| (!al_ends_with(path, ".safetensors")
+			&& (source->index || al_path_kind(source->path) == AL_PATH_FOLDER));
 }
 
 static bool open_folder(struct al_job *job, const char *path, struct files *files,
