@@ -115,21 +115,20 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 
 	if (!layout || job->options->for_epfml || keeps_heads(layout))
 		return;
-	if (job->config_note)
+	if (job->config_note) {
 		al_table_note(table, "layout: %s", job->config_note);
-	else if (al_layout_unlisted(layout))
-		al_table_warn(table,
-			"layout: %s, which no model family supports: attnledger reads it, other "
-			"programs don't%s",
-			al_layout_unlisted(layout),
-			layout->method == AL_METHOD_LATENT
-				? " (DeepSeek's latent has a norm between the two, which would "
-				  "change what they compute)"
-				: "");
-	else
-		al_table_warn(table,
-			"layout: the heads differ from the original's config: attnledger reads "
-			"it, other programs don't load it unchanged");
+		return;
+	}
+	al_table_warn(table, "layout: %s: attnledger reads it, %s",
+		al_layout_unlisted(layout) ? al_layout_unlisted(layout)
+					   : "the heads differ from the original's config",
+		job->writes_modeling
+			? "and transformers, with modeling_attnledger.py from its folder "
+			  "(trust_remote_code=True), in the families that this file lists"
+			: job->writes_folder || !job->view->checkpoint->config
+			? "other programs don't"
+			: "other programs don't; -o FOLDER/ adds a file that runs it in "
+			  "transformers, in some families");
 }
 
 /* What the ranks save together. */

@@ -39,6 +39,7 @@ struct al_job {
 	bool in_memory; /* all pieces are kept, nothing is put aside */
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 	bool writes_folder;
+	bool writes_modeling; /* modeling_attnledger.py, beside the config that names it */
 	uint64_t source; /* the original's hash, once it is written */
 	const char *config_note; /* how config.json describes the copy; NULL: it can't */
 };

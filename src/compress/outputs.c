@@ -5,12 +5,15 @@
  * The files are known before the first byte is written, and come one after the other. */
 #include <sys/stat.h>
 
+#include "base/embedded.h"
 #include "base/file.h"
 #include "base/output.h"
 #include "compress/plan.h"
 #include "formats/safetensors.h"
 
-static const char config_name[] = "config.json";
+static const char config_name[] = "config.json", modeling_name[] = "modeling_attnledger.py";
+
+extern const struct al_embedded_list al_embedded_modeling;
 
 /* Files that programs read in addition to a model's weights and config: copied as they are. */
 static const char *const companions[] = {"tokenizer.json", "tokenizer_config.json",
@@ -25,10 +28,11 @@ enum { MOST_COMPANION_BYTES = 256 << 20 };
 /* ---- which files ---- */
 
 struct files {
-	const char **names; /* the shards', in their order; the index's; the config's; others */
+	const char **names; /* the shards', in their order; the index's, the config's, the
+				modelling file's; others */
 	const char *folder; /* the original's, with its slash */
 	size_t n, n_shards;
-	bool has_index, has_config;
+	bool has_index, has_config, has_modeling;
 };
 
 static const char *base_name(const char *path)
@@ -68,22 +72,25 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
 	const struct al_checkpoint *source = job->view->checkpoint;
 	struct files files = {.n_shards = source->n_shards,
 		.has_index = source->index != NULL,
-		.has_config = job->view->has_config};
+		.has_config = job->view->has_config,
+		.has_modeling = job->writes_modeling};
 
 	files.folder = folder_of(arena, source->shards[0].source.path);
-	files.names = al_new_array(arena, const char *, source->n_shards + 2 + N_COMPANIONS);
+	files.names = al_new_array(arena, const char *, source->n_shards + 3 + N_COMPANIONS);
 	for (size_t i = 0; i < source->n_shards; i++)
 		files.names[files.n++] = shard_name(&source->shards[i]);
 	if (files.has_index)
 		files.names[files.n++] = base_name(source->index);
 	if (files.has_config)
 		files.names[files.n++] = config_name;
+	if (files.has_modeling)
+		files.names[files.n++] = modeling_name;
 	list_companions(&files, arena);
 	return files;
 }
 
-/* A path becomes a folder where it is one, ends in a slash, or where the original is a folder or has
- * an index and the path doesn't end as a file of safetensors does. */
+/* A path becomes a folder where it is one, ends in a slash, or where the original is a folder or
+ * has an index and the path doesn't end as a file of safetensors does. */
 static bool writes_folder(const struct al_job *job, const char *path)
 {
 	const struct al_checkpoint *source = job->view->checkpoint;
@@ -229,6 +236,11 @@ static bool write_files(const struct al_plan *plan, const struct al_text *config
 		return false;
 	if (files->has_config
 		&& !al_file_write(al_output_file(folder, next++), config->data, config->length,
+			err))
+		return false;
+	const struct al_embedded *modeling = &al_embedded_modeling.files[0];
+	if (files->has_modeling
+		&& !al_file_write(al_output_file(folder, next++), modeling->text, modeling->length,
 			err))
 		return false;
 	for (; next < files->n; next++)

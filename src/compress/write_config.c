@@ -142,16 +142,37 @@ static const char *warn(const struct al_job *job, int64_t n_heads)
 		: "";
 }
 
-/* The original's, marked where modules are others: who counts by it must know. */
-static void mark(const struct al_json *config, struct al_text *out)
+static const char runs[] = "modeling_attnledger.Model";
+
+/* Does a config name the modelling file as what runs it? */
+static bool names_modeling(const struct al_json *config)
+{
+	const struct al_item *name = al_json_get(al_json_get(config->root, "auto_map"),
+		"AutoModel");
+	const char *text;
+
+	return name && al_json_text(config, name, &text, NULL) && strcmp(text, runs) == 0;
+}
+
+/* The original's, marked where modules are others: who counts by it must know, and who runs it. */
+static void mark(struct al_job *job, const struct al_json *config, struct al_text *out)
 {
 	const size_t start = strcspn(config->text, "{") + 1;
 
-	if (al_json_get(config->root, AL_CONFIG_COMPRESSED))
+	if (al_json_get(config->root, AL_CONFIG_COMPRESSED)) {
+		job->writes_modeling = job->writes_folder && names_modeling(config);
 		return;
+	}
+	job->writes_modeling = job->writes_folder && job->view->checkpoint->config
+		&& !al_json_get(config->root, "auto_map");
 	out->length = start;
-	al_text_addf(out, "\n  \"%s\": true%s", AL_CONFIG_COMPRESSED,
-		al_json_first(config->root) ? "," : "\n");
+	al_text_addf(out, "\n  \"%s\": true", AL_CONFIG_COMPRESSED);
+	if (job->writes_modeling)
+		al_text_addf(out,
+			",\n  \"auto_map\": {\"AutoModel\": \"%s\", "
+			"\"AutoModelForCausalLM\": \"%sForCausalLM\"}",
+			runs, runs);
+	al_text_add(out, al_json_first(config->root) ? "," : "\n");
 	al_text_add_bytes(out, config->text + start, config->length - start);
 }
 
@@ -181,5 +202,5 @@ void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct 
 	}
 	out->length = 0;
 	al_text_add_bytes(out, config->text, config->length);
-	mark(config, out);
+	mark(job, config, out);
 }
