@@ -209,19 +209,33 @@ static const char *ties_text(struct al_arena *arena, const struct al_table *drop
 	return text;
 }
 
-/* "layer 0 head 0 (34 % of an average head)" */
+/* By what heads are put in order; with a refit the turn is estimated. */
+static const char *change_text(struct al_arena *arena, const struct al_table *drop, size_t row)
+{
+	static const char *const turns[] = {"turn_refitted", "turn"};
+	double turn;
+
+	for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++)
+		if (al_table_number(drop, row, turns[i], &turn))
+			return al_format(arena, "the residual stream turns by %s%s\302\260",
+				i == 0 ? "about " : "",
+				al_claim_cell_as(arena, drop, row, turns[i],
+					al_format(arena, "%.1f", turn)));
+	return al_format(arena, "its layer's output changes by %s",
+		al_claim_share(arena, drop, row,
+			refits(drop) ? "error_compensated" : "error_dropped"));
+}
+
+/* "layer 0 head 0 (34 %; the residual stream turns by 5.0°)", of an average head */
 static const char *cheapest_text(const struct al_audit_run *run, const struct al_table *drop,
 	size_t row, double relative)
 {
 	struct al_arena *arena = &run->session->arena;
 
-	return al_format(arena, "%s (%s; its layer's output changes by %s)%s",
-		al_audit_head_text(run, drop, row),
+	return al_format(arena, "%s (%s; %s)%s", al_audit_head_text(run, drop, row),
 		al_claim_cell_as(arena, drop, row, "relative",
 			al_format(arena, "%.0f %%", relative)),
-		al_claim_share(arena, drop, row,
-			refits(drop) ? "error_compensated" : "error_dropped"),
-		ties_text(arena, drop, row));
+		change_text(arena, drop, row), ties_text(arena, drop, row));
 }
 
 static const char *say_outputs(const struct al_audit_run *run, const struct al_table *drop)

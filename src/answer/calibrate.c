@@ -64,13 +64,13 @@ struct head {
 	const char *module;
 	size_t head;
 	double induction, duplicate_token, previous_token;
-	double self, previous, first, duplicates, successors, span;
+	double self, previous, first, duplicates, successors, span, turn;
 	int64_t nearest;
 	double js_distance, mean_js_distance, entropy, norm;
 	int64_t tokens;
 };
 
-enum { WITH_BEHAVIOR = 1 };
+enum { WITH_BEHAVIOR = 1, WITH_TURNS = 2 };
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct head, module, "Module")},
@@ -93,6 +93,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW(struct head, js_distance, "JS distance", .digits = 4)},
 	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
 	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
+	{AL_SHOW(struct head, turn, "Stream turns", .unit = "°", .digits = 2), .when = WITH_TURNS},
 	{AL_SHOW(struct head, mean_js_distance, "Mean JS distance to others", .digits = 4)},
 	{AL_SHOW_WHOLE(struct head, tokens, "Tokens")},
 	AL_FIELDS_END,
@@ -114,6 +115,7 @@ static const struct shown {
 	{AL_STATISTIC_SPANS, offsetof(struct head, span)},
 	{AL_STATISTIC_ENTROPIES, offsetof(struct head, entropy)},
 	{AL_STATISTIC_NORMS, offsetof(struct head, norm)},
+	{AL_STATISTIC_TURNS, offsetof(struct head, turn)},
 };
 enum { N_SHOWN = sizeof(shown) / sizeof(*shown) };
 
@@ -229,6 +231,11 @@ static bool has_behavior(const struct al_calibration *calibration)
 	return al_calibration_has(calibration, AL_STATISTIC_RANDOM_SUCCESSORS);
 }
 
+static bool has_turns(const struct al_calibration *calibration)
+{
+	return al_calibration_has(calibration, AL_STATISTIC_TURNS);
+}
+
 static void note_columns(struct al_table *table, const struct al_calibration *calibration)
 {
 	const char *n[AL_N_QUERIES];
@@ -256,13 +263,19 @@ static void note_columns(struct al_table *table, const struct al_calibration *ca
 		"JS distance: square root of the Jensen-Shannon divergence (nats) between two "
 		"heads' attention weights, from 0 to %.4f, averaged over %s",
 		sqrt(log(2)), n[AL_QUERIES_SAMPLED]);
+	if (has_turns(calibration))
+		al_table_note(table,
+			"stream turns: the angle by which the residual stream behind attention "
+			"turns without the head, averaged over %s",
+			n[AL_QUERIES_TURNED]);
 }
 
 bool al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "calibration", fields,
-		has_behavior(calibration) ? WITH_BEHAVIOR : 0,
+		(has_behavior(calibration) ? WITH_BEHAVIOR : 0)
+			| (has_turns(calibration) ? WITH_TURNS : 0),
 		"Attention statistics, recorded in %s", folder);
 
 	for (size_t i = 0; i < calibration->n_modules; i++)

@@ -1,6 +1,7 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
- * W_O of the others fitted anew, which gives their one order. Needs a calibration; an imatrix, of
- * which heads' outputs have no products with each other, gives the first alone. */
+ * W_O of the others fitted anew, in the layer's output and in the stream behind it, which gives
+ * their one order. Needs a calibration; an imatrix, of which heads' outputs have no products with
+ * each other, gives the first alone. */
 #include "audit/likeness.h"
 #include "audit/doing.h"
 #include "audit/measurement.h"
@@ -42,8 +43,14 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct row, worth.compensated.mean)},
 	{{.key = "error_compensated_error", .title = "+-", .group = "Refit", .digits = 4},
 		AL_MEMBER(struct row, worth.compensated.error)},
+	{{.key = "turn_refitted", .title = "turn", .group = "Refit", .unit = "°", .digits = 2},
+		AL_MEMBER(struct row, worth.cost.mean)},
+	{{.key = "turn_refitted_error", .title = "+-", .group = "Refit", .digits = 2},
+		AL_MEMBER(struct row, worth.cost.error)},
 	{AL_SHOW(struct row, relative, "Of mean", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, place, "Of its layer")},
+	{{.key = "turn", .title = "Turn without it", .unit = "°", .digits = 2},
+		AL_MEMBER(struct row, worth.turn)},
 	{{.key = "error_dropped", .title = "Error without it", .digits = 4},
 		AL_MEMBER(struct row, worth.dropped)},
 	{{.key = "output_share", .title = "Share of output", .digits = 4},
@@ -65,8 +72,10 @@ static double average(const struct al_head_worth *worth, size_t n_heads)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n_heads; i++)
-		sum += worth[i].dropped * worth[i].dropped;
+	for (size_t i = 0; i < n_heads; i++) {
+		const double cost = isnan(worth[i].turn) ? worth[i].dropped : worth[i].turn;
+		sum += cost * cost;
+	}
 	return sqrt(sum / (double)n_heads);
 }
 
@@ -84,7 +93,7 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 	const bool has_fits = !isnan(worth->compensated.error);
 	const bool is_first = has_ties ? worth->is_tied : worth->is_least;
 	struct row row = {al_audit_place_of(module), head, *worth,
-		mean > 0 ? 100 * al_head_cost(worth) / mean : 0, (int64_t)worth->twin,
+		mean > 0 ? 100 * worth->cost.mean / mean : 0, (int64_t)worth->twin,
 		!has_fits || !is_first ? NULL
 			: has_ties     ? "tied"
 				       : "least",
@@ -92,6 +101,8 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 
 	if (!has_fits)
 		row.worth.compensated.mean = NAN;
+	if (!has_fits || isnan(worth->turn))
+		row.worth.cost = (struct al_estimate){NAN, NAN, 0};
 	if (!has_fits || worth->twin == head) {
 		row.twin = INT64_MIN;
 		row.worth.by_twin = NAN;
@@ -123,6 +134,7 @@ static bool judge(const struct al_audit *audit, const struct al_attention *a, st
 	if (!al_covariance_imatrix(covariance))
 		return al_calibration_find(&covariance->calibration, a->name, &statistics, err)
 			&& al_heads_judge(statistics->of[AL_STATISTIC_HEADS], output,
+				al_statistics_turns(&covariance->calibration, statistics),
 				(size_t)a->n_heads, judged->worth, err)
 			&& al_heads_alike(statistics, judged->alike, err);
 	for (int64_t i = 0; i < a->n_heads; i++)
@@ -161,8 +173,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 static void note_layers(struct al_table *table)
 {
 	al_table_note(table,
-		"compare heads within a layer only: the same output error costs more loss in some "
-		"layers than in others (run evaluate --ablate heads to measure it)");
+		"compare heads within a layer only: the same change costs more loss in some layers "
+		"than in others (run evaluate --ablate heads to measure it)");
 }
 
 /* Measurements that need more than a diagonal. */
@@ -198,6 +210,32 @@ static bool complete(const struct al_audit *audit, struct al_table *table, struc
 	return !calibration || al_doing_fill(calibration, table, "doing", err);
 }
 
+/* What puts a layer's heads in order. */
+static void note_order(struct al_table *table, const struct al_calibration *calibration,
+	bool is_measured)
+{
+	const bool has_turns = al_statistics_turns(calibration, &calibration->modules[0]).n;
+
+	if (has_turns)
+		al_table_note(table,
+			"turn: the angle between the residual stream behind attention with the "
+			"head and without it, averaged over up to %d tokens of each sequence; "
+			"with a refit it is multiplied by error with refit / error without the "
+			"head",
+			AL_TURNED_TOKENS);
+	else
+		al_table_note(table,
+			"the calibration lacks turns of the residual stream, by which heads are "
+			"put in order better than by errors: run `calibrate` again");
+	al_table_note(table,
+		"of mean: the %s, W_O refitted where that was judged, of the root mean square of "
+		"the layer's %ss without a head%s",
+		has_turns ? "turn" : "error", has_turns ? "turn" : "error",
+		is_measured ? ""
+			    : "; of its layer: the head of the least, or those that can't be told "
+			      "from it at 95 % (Student's t, Bonferroni)");
+}
+
 static void finish(struct al_audit *audit, struct al_table *table)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(
@@ -218,9 +256,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	al_table_note(table,
 		"errors: norm of the change of the layer's output, relative to the norm of the "
 		"output, on the %.0f calibration tokens; share: part of the sum of the heads' "
-		"squared outputs; of mean: the error, W_O refitted where that was "
-		"judged, of the root mean square of the layer's errors without a head",
+		"squared outputs",
 		al_statistics_tokens(&calibration->modules[0]));
+	note_order(table, calibration, audit->options.ablated);
 	if (calibration->n_folds < 2)
 		al_table_warn(table,
 			"calibrated on one sequence: no others can judge a refitted W_O, so its "
@@ -230,12 +268,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 			"W_O of all other heads, or of the best replacement, is fitted on all "
 			"folds of sequences but one and judged on that, for each of %zu (errors "
 			"with W_O of all others are corrected for the fold that the fit lacks); "
-			"standard error: the jackknife's over folds%s",
-			calibration->n_folds,
-			audit->options.ablated
-				? ""
-				: "; of its layer: the head of the least error, or those that "
-				  "can't be told from it at 95 % (Student's t, Bonferroni)");
+			"standard error: the jackknife's over folds",
+			calibration->n_folds);
 	if (audit->options.ablated)
 		note_ablated(table, audit->options.ablated == AL_AUDIT_ABLATES_LOSS);
 	else
@@ -275,6 +309,7 @@ const struct al_measurement al_measurement_drop = {
 	.short_form = {.columns = {"module", "head", "doing", "loss_increase",
 			       "loss_increase_error", "embedding_change", "embedding_change_error",
 			       "alike", "logit_correlation", "output_cka", "error_compensated",
-			       "error_compensated_error", "relative", "place", "error_dropped"}},
+			       "error_compensated_error", "turn_refitted", "turn_refitted_error",
+			       "relative", "place"}},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

@@ -64,7 +64,7 @@ void al_audit_note_basis(const struct al_audit *audit, struct al_table *table);
 /* Columns shown by default. */
 struct al_short_form {
 	const char *title; /* NULL: the table's */
-	const char *columns[16]; /* NULL-terminated; those that the table has */
+	const char *columns[18]; /* NULL-terminated; those that the table has */
 	size_t most_rows; /* 0: all */
 	/* In place of these columns: fills an empty table. */
 	void (*fill)(struct al_table *out, const struct al_table *table);

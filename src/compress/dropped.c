@@ -108,10 +108,12 @@ bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 	AL_FREED struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
 	AL_FREED double *costs = al_calloc(n_heads, sizeof(*costs));
 	const bool ok = al_heads_judge(w->statistics->of[AL_STATISTIC_HEADS],
-		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
+		al_view(w->weights[AL_OUTPUT]),
+		al_statistics_turns(w->options->data.calibration, w->statistics), n_heads, worth,
+		err);
 
 	for (size_t i = 0; ok && i < n_heads; i++)
-		costs[i] = al_head_cost(&worth[i]);
+		costs[i] = worth[i].cost.mean;
 	for (; ok && n > 0; n--)
 		al_mark_least(w, costs);
 	return ok;

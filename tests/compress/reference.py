@@ -144,14 +144,18 @@ class Model:
         head = w["lm_head.weight"] if "lm_head.weight" in w else w["model.embed_tokens.weight"]
         self.head = lambda x: rms_norm(x, w["model.norm.weight"], 0, eps) @ head.T
 
-    def inputs(self, attentions, ids, layer):
-        """inputs of a layer's attention, with these attentions before it"""
+    def stream(self, attentions, ids, layer):
+        """what goes into a layer, with these attentions before it"""
         x = self.embed(ids)
         for a, (_, norm, f, mlp) in zip(attentions[:layer], self.layers):
             x = x + a.behind(a.put_out(a.heads(f(x, *norm))))
             x = x + mlp(x)
+        return x
+
+    def inputs(self, attentions, ids, layer):
+        """... and into its attention"""
         _, norm, f, _ = self.layers[layer]
-        return f(x, *norm)
+        return f(self.stream(attentions, ids, layer), *norm)
 
     def logits(self, attentions, ids):
         x = self.embed(ids)
@@ -226,6 +230,21 @@ class Conversion:
             judged = beyond(own, vectors(others))
             lost += judged - (judged + beyond(others, vectors(others))) / K
         return lost
+
+    def turn(self, i, head):
+        """the mean angle by which the stream behind attention turns if the head puts out nothing"""
+        a, angles = self.original[i], []
+        for ids in self.ids:
+            x, outputs = self.model.stream(self.original, ids, i), a.heads(self.model.inputs(self.original, ids, i))
+            h, less = (x + a.behind(a.put_out(o)) for o in (outputs, [o * (j != head) for j, o in enumerate(outputs)]))
+            angles.extend(np.arccos((h * less).sum(1) / np.linalg.norm(h, axis=1) / np.linalg.norm(less, axis=1)))
+        return np.mean(angles)
+
+    def changed(self, i, convert):
+        """for `judged`: a copy's heads with W_O as it is"""
+        a = self.original[i].copy()
+        convert(a)
+        return lambda ids: lambda others: self.outputs(i, others, a) @ np.vstack(self.original[i].o)
 
     def refitted(self, i, convert):
         """for `judged`: W_O fitted to the heads of a copy that convert(copy) changes by self.ids"""
@@ -451,7 +470,10 @@ class Conversion:
                 for h in heads:
                     copy.v[h], copy.bv[h] = copy.v[h] * 0, copy.bv[h] * 0
             return convert
-        gone = self.gone(i, a.n, lambda heads: self.judged(i, self.refitted(i, without(heads[-1:])))[1])
+        def cost(heads):
+            refitted, changed = (self.judged(i, make(i, without(heads[-1:])))[1] for make in (self.refitted, self.changed))
+            return self.turn(i, heads[-1]) * refitted / changed
+        gone = self.gone(i, a.n, cost)
         if not gone:
             return None
         A = [a.q[h] @ a.k[a.kv(h, a.k)].T for h in range(a.n)]

@@ -19,7 +19,7 @@ del sys.argv[2:]  # of reference.py they are cases
 import reference
 
 PLAIN = 'tests/data/tiny-llama'
-CASES = ['mistral', 'gemma2', 'gpt_oss', 'bloom', 'bert', 't5']
+CASES = ['mistral', 'gemma2', 'granite', 'gpt_oss', 'bloom', 'bert', 't5']
 SHORT = 7  # tokens of a case's sequence, at most
 SEQUENCES = [[1, 5, 3, 7, 5, 9, 4, 6, 5, 3, 3, 8, 2, 9, 1, 4, 6, 7, 7, 2], [1, 4, 4, 2, 8], [3], [2, 2, 2], [6, 1, 6]]
 FOLDS = 2
@@ -58,6 +58,45 @@ def attention(weights, config, ids):
     reference.FAMILIES[config['model_type']](dict(weights), config, ids)
     reference.attend = attend
     return layers
+
+
+def streams(weights, config, ids, gone=None):
+    """Of each layer the residual stream behind attention, [token][width], which the first norm behind attention reads, or
+    the second where the first is of what attention adds; without head gone[1] of layer gone[0]."""
+    later = 1 if config['model_type'] == 'gemma2' else 0
+    inputs = []
+    originals = {name: getattr(reference, name) for name in ('attend', 'rms_norm', 'layer_norm')}
+
+    def attend(q, *rest):
+        out = originals['attend'](q, *rest).reshape(len(ids), len(q), -1)
+        if gone and gone[0] == len(inputs):
+            out[:, gone[1]] = 0
+        inputs.append([])
+        return out.reshape(len(ids), -1)
+
+    def watched(name):
+        def norm(x, *rest):
+            if inputs:
+                inputs[-1].append(x)
+            return originals[name](x, *rest)
+        return norm
+    reference.attend = attend
+    reference.rms_norm, reference.layer_norm = watched('rms_norm'), watched('layer_norm')
+    reference.FAMILIES[config['model_type']](dict(weights), config, ids)
+    for name, function in originals.items():
+        setattr(reference, name, function)
+    return [of[later] for of in inputs]
+
+
+def turns(weights, config, ids, n_heads):
+    """The sums over tokens of the angle in degrees that each head turns the stream by, [layer][head]."""
+    whole = streams(weights, config, ids)
+    out = np.zeros((len(whole), n_heads))
+    for layer, head in np.ndindex(out.shape):
+        less = streams(weights, config, ids, (layer, head))[layer]
+        a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (whole[layer], less))
+        out[layer, head] = np.degrees(2 * np.arcsin(np.linalg.norm(a - b, axis=1) / 2)).sum()
+    return out
 
 
 def uniform(number):
@@ -112,7 +151,8 @@ def behavior(a, seen, ids):
     for i in sampled:
         gram += np.cov(np.log(a[:, i, seen[i]]), bias=True)
     out['logits'] = gram[np.tril_indices(len(a))]
-    return out, {'queries': len(sampled), 'queries.later': n - 1, 'queries.repeated': equal.any(1).sum()}
+    return out, {'queries': len(sampled), 'queries.later': n - 1, 'queries.repeated': equal.any(1).sum(),
+                 'queries.turned': min(n, 64)}
 
 
 def check(title, model, sequences):
@@ -123,8 +163,10 @@ def check(title, model, sequences):
     modules = [name.removesuffix('.self') for name in stored if name.endswith('.self')]
     wanted = {}
     for i, ids in enumerate(np.array(ids) for ids in sequences):
+        angles = turns(weights, config, ids, stored[modules[0] + '.turns'].shape[1])
         for layer, (a, seen) in enumerate(attention(weights, config, ids)):
             sums, counts = behavior(a, seen, ids)
+            sums['turns'] = angles[layer]
             sums = {f'{modules[layer]}.{name}': numbers for name, numbers in sums.items()}
             for name, numbers in (sums | (counts if layer == 0 else {})).items():
                 wanted.setdefault(name, np.zeros((FOLDS, np.size(numbers))))[i % FOLDS] += numbers

@@ -268,7 +268,8 @@ static void judges_heads_as_their_moment_does(void **state)
 		for (size_t j = 0; j < 4; j++)
 			moment[i + 4 * j] = i == j ? squares[i] : means[i] * means[j];
 	must(al_packed_of(al_view(m), &fold, &err)
-			&& al_heads_judge(fold, al_view(output), 2, by_moment, &err),
+			&& al_heads_judge(fold, al_view(output), (struct al_turns){0}, 2, by_moment,
+				&err),
 		&err);
 	al_heads_judge_diagonal(squares, means, al_view(output), 2, by_diagonal);
 	for (size_t i = 0; i < 2; i++) {

@@ -43,7 +43,7 @@ static bool judge(struct al_view w, size_t n_heads, struct al_head_worth *worth,
 	AL_OWNED struct al_matrix fold = {0};
 
 	return al_packed_of(al_view(moment), &fold, err)
-		&& al_heads_judge(fold, w, n_heads, worth, err);
+		&& al_heads_judge(fold, w, (struct al_turns){0}, n_heads, worth, err);
 }
 
 /* Head 1 is a linear map of head 0. */
@@ -180,12 +180,17 @@ static double lost(size_t head, const double *fit, const double *judge)
 static void folds_judge_fits_of_others(void **state)
 {
 	double parts[FOLDS][ALL * ALL], packed[FOLDS * ALL * (ALL + 1) / 2], others[ALL * ALL],
-		whole, *to = packed;
+		angles[FOLDS * HEADS], whole, *to = packed;
+	const int64_t n[FOLDS] = {3, 1, 2, 4};
+	const struct al_turns turns = {{angles, HEADS, FOLDS, HEADS}, n};
 	struct al_head_worth worth[HEADS];
 
 	(void)state;
 	fill();
 	find_moment();
+	for (size_t f = 0; f < FOLDS; f++)
+		for (size_t head = 0; head < HEADS; head++)
+			angles[f * HEADS + head] = (double)n[f] * ((double)head + 1);
 	for (size_t f = 0; f < FOLDS; f++) {
 		find_part(f * FOLD, f * FOLD + FOLD, false, parts[f]);
 		for (size_t j = 0; j < ALL; j++)
@@ -195,7 +200,7 @@ static void folds_judge_fits_of_others(void **state)
 	assert_true(al_output_power(al_view(moment), al_view(output), &whole, NULL));
 	assert_true(al_heads_judge((struct al_matrix){packed, ALL * (ALL + 1) / 2, FOLDS,
 					   ALL * (ALL + 1) / 2},
-		al_view(output), HEADS, worth, NULL));
+		al_view(output), turns, HEADS, worth, NULL));
 	for (size_t head = 0; head < HEADS; head++) {
 		double sum = lost(head, stored, stored);
 		for (size_t f = 0; f < FOLDS; f++) {
@@ -207,7 +212,45 @@ static void folds_judge_fits_of_others(void **state)
 		assert_true(worth[head].compensated.error > 0);
 		assert_true(sum / whole > refitted_error(head, false));
 		assert_close(pow(worth[head].dropped, 2), refitted_error(head, true), 1e-12);
+		assert_close(worth[head].turn, (double)head + 1, 1e-12);
+		assert_close(worth[head].cost.mean,
+			worth[head].turn * worth[head].compensated.mean / worth[head].dropped,
+			1e-12);
 	}
+}
+
+/* By the turn times the share of the error that a refit leaves, 10 * 3/5 and 4 * 1, and the first
+ * one without each fold. */
+static void heads_are_in_order_of_turns(void **state)
+{
+	const struct al_unit dropped[] = {{16, 9}, {16, 9}, {18, 9}, {4, 9}, {4, 9}, {4, 9}};
+	const struct al_unit refitted[] = {{5, 9}, {7, 9}, {6, 9}, {4, 9}, {4, 9}, {4, 9}};
+	double sums[] = {8, 4, 20, 8, 12, 4}; /* fold by fold */
+	const int64_t n[] = {1, 2, 1};
+	const double without[] = {32. / 3 * sqrt(13. / 34), 10 * sqrt(11. / 34),
+		28. / 3 * sqrt(12. / 32)};
+	const double mean = (without[0] + without[1] + without[2]) / 3;
+	struct al_head_squares squares = {2, 3, dropped, refitted, {{sums, 2, 3, 2}, n}};
+	struct al_head_worth worth[2];
+	double spread = 0;
+
+	(void)state;
+	assert_true(al_heads_order(&squares, worth, NULL));
+	for (int i = 0; i < 3; i++)
+		spread += pow(without[i] - mean, 2);
+	assert_close(worth[0].turn, 10, 1e-12);
+	assert_close(worth[0].cost.mean, 6, 1e-12);
+	assert_close(worth[0].cost.error, sqrt(spread * 2 / 3), 1e-12);
+	assert_close(worth[1].cost.mean, 4, 1e-12);
+	assert_true(worth[1].is_least && worth[0].is_tied);
+	squares.turns = (struct al_turns){0};
+	assert_true(al_heads_order(&squares, worth, NULL));
+	assert_true(isnan(worth[0].turn));
+	assert_close(worth[0].cost.mean, sqrt(18. / 27), 1e-12);
+	squares.n_folds = 1; /* the first head's first fold, and its second as another head's */
+	assert_true(al_heads_order(&squares, worth, NULL));
+	assert_close(worth[0].cost.mean, sqrt(16. / 9), 1e-12);
+	assert_true(isnan(worth[0].cost.error));
 }
 
 static void one_head_has_no_twin(void **state)
@@ -242,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors_are_those_on_the_tokens),
 		cmocka_unit_test(folds_judge_fits_of_others),
+		cmocka_unit_test(heads_are_in_order_of_turns),
 		cmocka_unit_test(equal_heads_cost_nothing),
 		cmocka_unit_test(one_head_has_no_twin),
 		cmocka_unit_test(silence_is_worth_nothing),

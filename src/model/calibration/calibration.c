@@ -5,7 +5,7 @@
 #include "model/heads/views.h"
 
 const char *const al_queries_names[AL_N_QUERIES] = {"queries", "queries.later", "queries.repeated",
-	"queries.random_later", "queries.random_repeated"};
+	"queries.turned", "queries.random_later", "queries.random_repeated"};
 
 const struct al_recorded_statistic al_statistics[AL_N_STATISTICS] = {
 	[AL_STATISTIC_INPUTS] = {"inputs", AL_SIZE_INPUTS, true, .over = AL_QUERIES_ALL},
@@ -15,20 +15,20 @@ const struct al_recorded_statistic al_statistics[AL_N_STATISTICS] = {
 	[AL_STATISTIC_ENTROPIES] = {"entropies", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
 	[AL_STATISTIC_DISTANCES] = {"distances", AL_SIZE_HEADS, true, .over = AL_QUERIES_SAMPLED},
 	[AL_STATISTIC_LOGITS] = {"logits", AL_SIZE_HEADS, true, .over = AL_QUERIES_SAMPLED},
-	[AL_STATISTIC_SELF] = {"self", AL_SIZE_HEADS, .is_share = true, .over = AL_QUERIES_ALL},
-	[AL_STATISTIC_PREVIOUS] = {"previous", AL_SIZE_HEADS, .is_share = true,
-		.over = AL_QUERIES_LATER},
-	[AL_STATISTIC_FIRST] = {"first", AL_SIZE_HEADS, .is_share = true, .over = AL_QUERIES_LATER},
-	[AL_STATISTIC_DUPLICATES] = {"duplicates", AL_SIZE_HEADS, .is_share = true,
+	[AL_STATISTIC_SELF] = {"self", AL_SIZE_HEADS, .most = 1, .over = AL_QUERIES_ALL},
+	[AL_STATISTIC_PREVIOUS] = {"previous", AL_SIZE_HEADS, .most = 1, .over = AL_QUERIES_LATER},
+	[AL_STATISTIC_FIRST] = {"first", AL_SIZE_HEADS, .most = 1, .over = AL_QUERIES_LATER},
+	[AL_STATISTIC_DUPLICATES] = {"duplicates", AL_SIZE_HEADS, .most = 1,
 		.over = AL_QUERIES_REPEATED},
-	[AL_STATISTIC_SUCCESSORS] = {"successors", AL_SIZE_HEADS, .is_share = true,
+	[AL_STATISTIC_SUCCESSORS] = {"successors", AL_SIZE_HEADS, .most = 1,
 		.over = AL_QUERIES_REPEATED},
 	[AL_STATISTIC_SPANS] = {"spans", AL_SIZE_HEADS, .over = AL_QUERIES_ALL},
-	[AL_STATISTIC_RANDOM_PREVIOUS] = {"random_previous", AL_SIZE_HEADS, .is_share = true,
+	[AL_STATISTIC_TURNS] = {"turns", AL_SIZE_HEADS, .most = 180, .over = AL_QUERIES_TURNED},
+	[AL_STATISTIC_RANDOM_PREVIOUS] = {"random_previous", AL_SIZE_HEADS, .most = 1,
 		.over = AL_QUERIES_RANDOM_LATER},
-	[AL_STATISTIC_RANDOM_DUPLICATES] = {"random_duplicates", AL_SIZE_HEADS, .is_share = true,
+	[AL_STATISTIC_RANDOM_DUPLICATES] = {"random_duplicates", AL_SIZE_HEADS, .most = 1,
 		.over = AL_QUERIES_RANDOM_REPEATED},
-	[AL_STATISTIC_RANDOM_SUCCESSORS] = {"random_successors", AL_SIZE_HEADS, .is_share = true,
+	[AL_STATISTIC_RANDOM_SUCCESSORS] = {"random_successors", AL_SIZE_HEADS, .most = 1,
 		.over = AL_QUERIES_RANDOM_REPEATED},
 };
 
@@ -70,6 +70,17 @@ bool al_statistics_mean(const struct al_calibration *calibration,
 	for (size_t i = 0; i < out->rows * out->cols; i++)
 		out->data[i] /= n;
 	return true;
+}
+
+struct al_turns al_statistics_turns(const struct al_calibration *calibration,
+	const struct al_module_statistics *statistics)
+{
+	const int64_t *n = calibration->n_queries[AL_QUERIES_TURNED];
+
+	for (size_t fold = 0; n && fold < calibration->n_folds; fold++)
+		if (n[fold] < 1)
+			n = NULL;
+	return n ? (struct al_turns){statistics->of[AL_STATISTIC_TURNS], n} : (struct al_turns){0};
 }
 
 bool al_statistics_check(const struct al_module_statistics *statistics, struct al_error *err)

@@ -24,11 +24,15 @@
  *                                                       for the token itself
  *     MODULE.spans      [n_heads]                       of the distance in tokens between query and
  *                                                       key, weighed by attention
+ *     MODULE.turns      [n_heads]                       of the angle in degrees by which the
+ *                                                       residual stream behind attention turns
+ *                                                       if the head puts out nothing
  *
  * each added up over all tokens of the fold, but distances and logits over "queries" of them, U64
  * [K]; previous and first over "queries.later", those behind a sequence's first token; duplicates
- * and successors over "queries.repeated", those of which an equal token comes earlier. The mean is
- * over these: each query counts alike, however many keys it sees. Where behavior was recorded, on
+ * and successors over "queries.repeated", those of which an equal token comes earlier; turns over
+ * "queries.turned" of them, which older files lack. The mean is over these: each query counts
+ * alike, however many keys it sees. Where behavior was recorded, on
  * random tokens that repeat (behavior.c), also
  *
  *     MODULE.random_previous, .random_duplicates, .random_successors   [n_heads]
@@ -62,6 +66,7 @@ enum al_statistic_kind {
 	AL_STATISTIC_DUPLICATES,
 	AL_STATISTIC_SUCCESSORS,
 	AL_STATISTIC_SPANS,
+	AL_STATISTIC_TURNS,
 	AL_STATISTIC_RANDOM_PREVIOUS,
 	AL_STATISTIC_RANDOM_DUPLICATES,
 	AL_STATISTIC_RANDOM_SUCCESSORS,
@@ -74,6 +79,7 @@ enum al_queries {
 	AL_QUERIES_SAMPLED,
 	AL_QUERIES_LATER,
 	AL_QUERIES_REPEATED,
+	AL_QUERIES_TURNED, /* from here on they may be missing */
 	AL_QUERIES_RANDOM_LATER, /* these and the next are there where behavior was recorded */
 	AL_QUERIES_RANDOM_REPEATED,
 	AL_N_QUERIES,
@@ -85,7 +91,7 @@ struct al_recorded_statistic {
 	const char *name;
 	enum al_statistic_size { AL_SIZE_INPUTS, AL_SIZE_OUTPUTS, AL_SIZE_HEADS } size;
 	bool is_square; /* a symmetric matrix, else a number for each */
-	bool is_share; /* attention weights of a query, 1 at most */
+	double most; /* of a query, and 0 is the least: attention weights, angles; else 0 */
 	enum al_queries over;
 };
 extern const struct al_recorded_statistic al_statistics[AL_N_STATISTICS];
@@ -152,7 +158,7 @@ static inline bool al_queries_are_random(enum al_queries queries)
 	return queries == AL_QUERIES_RANDOM_LATER || queries == AL_QUERIES_RANDOM_REPEATED;
 }
 
-/* Was it recorded? All is but behavior. */
+/* Was it recorded? All is but behavior, and turns by older versions. */
 static inline bool al_calibration_has(const struct al_calibration *calibration,
 	enum al_statistic_kind kind)
 {
@@ -172,6 +178,10 @@ bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_st
 bool al_statistics_mean(const struct al_calibration *calibration,
 	const struct al_module_statistics *statistics, enum al_statistic_kind kind,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* How far its heads turn the stream, if that was recorded of each fold. */
+struct al_turns al_statistics_turns(const struct al_calibration *calibration,
+	const struct al_module_statistics *statistics);
 
 /* Are all sums over the folds finite? */
 bool al_statistics_check(const struct al_module_statistics *statistics,

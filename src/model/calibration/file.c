@@ -172,7 +172,7 @@ static bool read_queries(struct al_calibration *calibration, const struct al_che
 	for (int kind = 0; kind < AL_N_QUERIES; kind++) {
 		const char *name = al_queries_names[kind];
 		size_t n;
-		if (al_queries_are_random((enum al_queries)kind) && !al_checkpoint_find(file, name))
+		if (kind >= AL_QUERIES_TURNED && !al_checkpoint_find(file, name))
 			continue;
 		if (!read_counts(file, name, &calibration->n_queries[kind], &n, err))
 			return false;
@@ -224,8 +224,8 @@ static bool check_squares(const struct al_module_statistics *module, enum al_sta
 	return true;
 }
 
-/* Attention weights of a query are 1 at most, up to rounding. */
-static bool check_shares(const struct al_calibration *calibration,
+/* Up to rounding. */
+static bool check_most(const struct al_calibration *calibration,
 	const struct al_module_statistics *module, enum al_statistic_kind kind,
 	struct al_error *err)
 {
@@ -236,13 +236,14 @@ static bool check_shares(const struct al_calibration *calibration,
 		const double n = over == AL_QUERIES_ALL
 			? inputs.data[inputs.rows - 1 + fold * inputs.ld]
 			: (double)calibration->n_queries[over][fold];
+		const double most = al_statistics[kind].most * n;
 		for (size_t i = 0; i < m.rows; i++)
-			if (m.data[i + fold * m.ld] < 0 || m.data[i + fold * m.ld] > n * 1.001)
+			if (m.data[i + fold * m.ld] < 0 || m.data[i + fold * m.ld] > most * 1.001)
 				return al_fail(err, AL_EINPUT,
 					"%s.%s: head %zu of fold %zu sums up to %g, expected 0 to "
 					"%.0f",
 					module->name, al_statistics[kind].name, i, fold,
-					m.data[i + fold * m.ld], n);
+					m.data[i + fold * m.ld], most);
 	}
 	return true;
 }
@@ -275,8 +276,8 @@ static bool check_module(const struct al_calibration *calibration,
 	for (int i = 0; i < AL_N_STATISTICS; i++) {
 		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
 		if ((al_statistics[i].is_square && !check_squares(module, kind, err))
-			|| (al_statistics[i].is_share
-				&& !check_shares(calibration, module, kind, err)))
+			|| (al_statistics[i].most > 0
+				&& !check_most(calibration, module, kind, err)))
 			return false;
 	}
 	if (!al_statistics_check(module, err))

@@ -15,6 +15,13 @@ static inline al_folds al_fold(size_t fold)
 	return UINT64_C(1) << fold;
 }
 
+/* By how many degrees each head turns the stream, added up over tokens, and over how many; {0}:
+ * unknown. Each fold has some. */
+struct al_turns {
+	struct al_matrix sums; /* [n_heads][folds] */
+	const int64_t *n; /* [folds] */
+};
+
 /* n of a triangle's n(n + 1)/2 numbers; 0: there is none. */
 size_t al_packed_order(size_t length);
 

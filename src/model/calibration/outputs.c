@@ -87,6 +87,8 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 		worth[i] = (struct al_head_worth){.share = own,
 			.dropped = power > 0 ? sqrt(own / power) : 0,
 			.compensated = {NAN, NAN, 0},
+			.turn = NAN,
+			.cost = {power > 0 ? sqrt(own / power) : 0, NAN, 0},
 			.twin = i};
 		sum += own;
 	}

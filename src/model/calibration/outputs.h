@@ -17,19 +17,30 @@ struct al_head_worth {
 	struct al_estimate compensated; /* ... with W_O of all others fitted anew */
 	size_t twin; /* the head that alone replaces it best; itself where there is no other */
 	double by_twin; /* the error then */
-	bool is_least; /* the one that others make up for best */
+	double turn; /* of the stream behind attention without the head: degrees; NAN: unknown */
+	/* By what heads are put in order: the turn times the share of the error without the head
+	 * that W_O fitted anew leaves (compensated / dropped); the turn alone where no other tokens
+	 * judge a fit. Where turns are unknown `compensated`, or `dropped`. 0: silent. */
+	struct al_estimate cost;
+	bool is_least; /* the one that costs least */
 	bool is_tied; /* ... or one that can't be told from it, it included */
 };
 
-/* By what heads are put in order: that with W_O fitted anew, where other tokens judge the fit. */
-static inline double al_head_cost(const struct al_head_worth *worth)
-{
-	return isnan(worth->compensated.error) ? worth->dropped : worth->compensated.mean;
-}
+/* Squares by which heads are put in order (order.c), [n_heads][folds]: sums over a fold's tokens, n
+ * that of the module's output. */
+struct al_head_squares {
+	size_t n_heads, n_folds;
+	const struct al_unit *dropped, *refitted;
+	struct al_turns turns;
+};
+
+/* Fills `turn`, `cost` and whether it is the least. */
+bool al_heads_order(const struct al_head_squares *squares, struct al_head_worth *worth,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* `moments`: M by fold, triangles; `worth` [n_heads]. A module that puts out nothing is worth 0. */
-bool al_heads_judge(struct al_matrix moments, struct al_view output, size_t n_heads,
-	struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
+bool al_heads_judge(struct al_matrix moments, struct al_view output, struct al_turns turns,
+	size_t n_heads, struct al_head_worth *worth, struct al_error *err) AL_MUST_CHECK;
 
 /* Share and `dropped` where of M the diagonal alone is known, `squares` [n_heads*d_value], and
  * perhaps E[o], `means` (else NULL): different numbers count as uncorrelated. There are no fits. */

@@ -198,6 +198,22 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 	return true;
 }
 
+static bool add_turns(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_view_f o, struct al_view_f y, struct al_error *err)
+{
+	struct recording *r = context;
+	const struct al_matrix to = r->calibration->modules[al_layer_attention(layer) - r->first]
+					    .of[AL_STATISTIC_TURNS];
+	AL_FREED double *turns = al_calloc(batch->n_sequences * to.rows, sizeof(*turns));
+
+	if (!al_layer_turns(layer, batch, x, o, y, turns, err))
+		return false;
+	for (size_t s = 0; s < batch->n_sequences; s++)
+		for (size_t head = 0; head < to.rows; head++)
+			to.data[head + fold_of(r, batch, s) * to.ld] += turns[s * to.rows + head];
+	return true;
+}
+
 /* ---- all ---- */
 
 static bool init_module(struct al_calibration *calibration, const struct al_attention *a,
@@ -247,14 +263,15 @@ static void count_queries(struct recording *r)
 {
 	struct al_calibration *calibration = r->calibration;
 
-	for (int kind = 0; kind <= AL_QUERIES_REPEATED; kind++)
+	for (int kind = 0; kind <= AL_QUERIES_TURNED; kind++)
 		calibration->n_queries[kind] = al_calloc(calibration->n_folds, sizeof(int64_t));
 	for (size_t i = 0; i < r->all->n_sequences; i++) {
 		const size_t n = r->all->begin[i + 1] - r->all->begin[i];
 		const size_t counts[AL_N_QUERIES] = {[AL_QUERIES_SAMPLED] = al_sampled_queries(n),
 			[AL_QUERIES_LATER] = n - 1,
-			[AL_QUERIES_REPEATED] = al_attended_repeated(&r->attended, i)};
-		for (int kind = 0; kind <= AL_QUERIES_REPEATED; kind++)
+			[AL_QUERIES_REPEATED] = al_attended_repeated(&r->attended, i),
+			[AL_QUERIES_TURNED] = al_turned_tokens(n)};
+		for (int kind = 0; kind <= AL_QUERIES_TURNED; kind++)
 			calibration->n_queries[kind][i % calibration->n_folds] += (int64_t)
 				counts[kind];
 	}
@@ -277,6 +294,7 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 		&& init_modules(calibration, view, err)
 		&& al_network_pass(network, all, watch,
 			&(struct al_visitor){.trace = add_layer,
+				.behind = add_turns,
 				.weights = &r.attended.taker,
 				.context = &r},
 			err);

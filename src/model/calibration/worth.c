@@ -25,7 +25,8 @@ struct judging {
 	struct al_matrix *roots; /* [n_heads]: of the pseudo-inverses of `fit`'s diagonal blocks */
 
 	/* Of all folds together. */
-	double power, *own; /* [n_heads] */
+	double power;
+	struct al_unit *dropped; /* [n_heads][folds] */
 	double *by_other; /* [n_heads][n_heads] */
 	struct al_unit *refitted; /* [n_heads][folds] */
 	double *more; /* [n_heads]: what is added to the sum of its squares */
@@ -205,11 +206,11 @@ static bool judging_init(struct judging *j, struct al_matrix folds, struct al_vi
 			"%zu head outputs were recorded, but the output projection has %zu inputs",
 			n, output.cols);
 	j->roots = al_take_array(&j->scratch, n_heads, sizeof(*j->roots), err);
-	j->own = al_take_array(&j->scratch, n_heads, sizeof(*j->own), err);
+	j->dropped = al_take_array(&j->scratch, n_heads * folds.cols, sizeof(*j->dropped), err);
 	j->by_other = al_take_array(&j->scratch, n_heads * n_heads, sizeof(*j->by_other), err);
 	j->refitted = al_take_array(&j->scratch, n_heads * folds.cols, sizeof(*j->refitted), err);
 	j->more = al_take_array(&j->scratch, n_heads, sizeof(*j->more), err);
-	return j->roots && j->own && j->by_other && j->refitted && j->more
+	return j->roots && j->dropped && j->by_other && j->refitted && j->more
 		&& al_take_gram(&j->scratch, AL_TRANSPOSED, output, &j->weights, err);
 }
 
@@ -240,7 +241,10 @@ static bool add_fold(struct judging *j, size_t fold, bool refits, struct al_erro
 	const double power = al_inner(al_view(judge), al_view(j->weights));
 	j->power += power;
 	for (size_t i = 0; i < j->n_heads; i++)
-		j->own[i] += al_inner(block(judge, j, i, i), block(j->weights, j, i, i));
+		j->dropped[i * j->folds.cols + fold] =
+			(struct al_unit){al_inner(block(judge, j, i, i),
+						 block(j->weights, j, i, i)),
+				fmax(0, power)};
 	return power <= 0
 		|| (find_roots(j, &scratch, err) && add_others(j, err)
 			&& (!refits || add_refitted(j, fold, power, err)));
@@ -285,26 +289,17 @@ static void take_twin(const struct judging *j, size_t head, struct al_head_worth
 	worth->by_twin = worth->twin == head ? 0 : root_of(left[worth->twin], j);
 }
 
-static bool rank_heads(const struct judging *j, struct al_head_worth *worth, struct al_error *err)
+static double total(const struct judging *j, size_t head)
 {
-	AL_SCRATCH(scratch);
-	const struct al_unit **samples = al_take_array(&scratch, j->n_heads, sizeof(*samples), err);
-	bool *is_tied = al_take_array(&scratch, j->n_heads, sizeof(*is_tied), err);
+	double sum = 0;
 
-	if (!samples || !is_tied)
-		return false;
-	for (size_t i = 0; i < j->n_heads; i++)
-		samples[i] = j->refitted + i * j->folds.cols;
-	const size_t least = al_estimate_extreme(samples, j->n_heads, j->folds.cols, 1, is_tied);
-	for (size_t i = 0; i < j->n_heads; i++) {
-		worth[i].is_least = i == least;
-		worth[i].is_tied = is_tied[i];
-	}
-	return true;
+	for (size_t fold = 0; fold < j->folds.cols; fold++)
+		sum += j->dropped[head * j->folds.cols + fold].sum;
+	return sum;
 }
 
-bool al_heads_judge(struct al_matrix moments, struct al_view output, size_t n_heads,
-	struct al_head_worth *worth, struct al_error *err)
+bool al_heads_judge(struct al_matrix moments, struct al_view output, struct al_turns turns,
+	size_t n_heads, struct al_head_worth *worth, struct al_error *err)
 {
 	AL_ENDS(judging_finish) struct judging j = {0};
 	double sum = 0;
@@ -312,14 +307,16 @@ bool al_heads_judge(struct al_matrix moments, struct al_view output, size_t n_he
 	if (!judging_init(&j, moments, output, n_heads, err) || !judge_folds(&j, true, err))
 		return false;
 	for (size_t i = 0; i < n_heads; i++)
-		sum += j.own[i];
+		sum += total(&j, i);
 	for (size_t i = 0; i < n_heads; i++) {
-		worth[i] = (struct al_head_worth){.share = sum > 0 ? j.own[i] / sum : 0,
-			.dropped = root_of(j.own[i], &j),
+		worth[i] = (struct al_head_worth){.share = sum > 0 ? total(&j, i) / sum : 0,
+			.dropped = root_of(total(&j, i), &j),
 			.compensated = estimate_root(j.refitted + i * moments.cols, moments.cols)};
 		take_twin(&j, i, &worth[i]);
 	}
-	return rank_heads(&j, worth, err);
+	return al_heads_order(&(struct al_head_squares){n_heads, moments.cols, j.dropped,
+				      j.refitted, turns},
+		worth, err);
 }
 
 bool al_heads_replace(struct al_matrix moments, struct al_view output, size_t n_heads, double *left,

@@ -133,6 +133,19 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
 
+/* By how many degrees each head turns the residual stream, at some tokens of each sequence evenly
+ * apart, the last among them: adds to turns[n_sequences][n_heads] the angle between the stream
+ * behind attention, x + y before any norm of the sum, and what it would be if the head's output
+ * were zero. x goes into the layer, o is of its heads, y of al_layer_project. */
+bool al_layer_turns(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_view_f o, struct al_view_f y, double *turns, struct al_error *err) AL_MUST_CHECK;
+
+enum { AL_TURNED_TOKENS = 64 };
+static inline size_t al_turned_tokens(size_t n_tokens)
+{
+	return n_tokens < AL_TURNED_TOKENS ? n_tokens : AL_TURNED_TOKENS;
+}
+
 /* The rest of the layer, from its input x and what attention puts out, y, which is destroyed: x
  * becomes the layer's output. */
 bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,

@@ -54,6 +54,8 @@ static bool complete(const struct al_visitor *v, const struct al_layer *layer,
 
 	return (!v->heads || v->heads(v->context, layer, batch, al_view_f(x), o, err))
 		&& al_matrix_init_f(&y, x.rows, x.cols, err) && project(v, layer, batch, o, y, err)
+		&& (!v->behind
+			|| v->behind(v->context, layer, batch, al_view_f(x), o, al_view_f(y), err))
 		&& al_layer_add(layer, batch, y, x, err);
 }
 

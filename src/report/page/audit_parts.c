@@ -35,7 +35,8 @@ static const char *const numbers[] = {"qk_rank", "qk_n90", "ov_n90", "qk_norm", 
 
 static const char *const costs_of_drop[] = {"loss_increase", "loss_increase_error",
 	"embedding_change", "embedding_change_error", "output_share", "error_dropped",
-	"error_compensated", "error_compensated_error", "relative", "place", NULL};
+	"error_compensated", "error_compensated_error", "turn", "turn_refitted",
+	"turn_refitted_error", "relative", "place", NULL};
 
 /* What heads do on tokens. */
 static const char *const doing_of_drop[] = {"doing", "alike", "logit_correlation", "output_cka",

@@ -6,7 +6,7 @@
 
 enum { AL_PAGE_NO_HEAD = -1, AL_PAGE_SHADES = 7 };
 
-/* A head whose layer's output changes by less is marked. */
+/* A head that costs less, of an average head's, is marked. */
 #define AL_PAGE_REMOVABLE 0.1
 
 /* A module's heads are rows first .. first+n-1 of the table `heads`. */
