@@ -123,15 +123,14 @@ static void add_target(struct al_text *config, struct al_arena *arena, const cha
 									: length));
 }
 
-/* The format of the tensor, and those after it in the same one; marks them as listed. */
-static void add_format(struct al_checkpoint *checkpoint, size_t first, bool *is_listed,
-	struct al_text *config)
+/* A format and the tensors in it; marks them as listed. */
+static void add_format(struct al_checkpoint *checkpoint, const struct al_dtype *dtype,
+	bool *is_listed, struct al_text *config)
 {
-	const struct al_dtype *dtype = checkpoint->tensors[first].dtype;
 	const char *comma = "";
 
 	al_text_addf(config, "\"%s\": {\"type\": \"%s\", \"targets\": [", dtype->name, dtype->name);
-	for (size_t i = first; i < checkpoint->n_tensors; i++) {
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
 		if (checkpoint->tensors[i].dtype != dtype)
 			continue;
 		al_text_add(config, comma);
@@ -142,6 +141,7 @@ static void add_format(struct al_checkpoint *checkpoint, size_t first, bool *is_
 	al_text_add(config, "]}");
 }
 
+/* Those of biases come first: a weight's name, with which its bias's begins, would take both. */
 static void add_formats(struct al_checkpoint *checkpoint, struct al_text *config)
 {
 	bool *is_listed = al_new_array(&checkpoint->arena, bool, checkpoint->n_tensors + 1);
@@ -149,11 +149,14 @@ static void add_formats(struct al_checkpoint *checkpoint, struct al_text *config
 
 	al_text_add(config,
 		", \"quantization_config\": {\"quant_method\": \"gguf\", \"formats\": {");
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		if (is_listed[i])
+	for (size_t i = 0; i < 2 * checkpoint->n_tensors; i++) {
+		const size_t t = i % checkpoint->n_tensors;
+		if (is_listed[t]
+			|| (i < checkpoint->n_tensors
+				&& !al_ends_with(checkpoint->tensors[t].name, ".bias")))
 			continue;
 		al_text_add(config, comma);
-		add_format(checkpoint, i, is_listed, config);
+		add_format(checkpoint, checkpoint->tensors[t].dtype, is_listed, config);
 		comma = ", ";
 	}
 	al_text_add(config, "}}");
