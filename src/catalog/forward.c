@@ -152,6 +152,25 @@ static const struct al_field relative_fields[] = {
 };
 static const struct al_record relative_record = {.fields = AL_FIELDS(relative_fields)};
 
+static const struct al_field latent_fields[] = {
+	NAMES("query_down", LATENT_QUERY_DOWN),
+	NAMES("query_norm", LATENT_QUERY_NORM),
+	{AL_KEY("query", BY, AT(tensors[AL_FORWARD_LATENT_QUERY])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("down", BY, AT(tensors[AL_FORWARD_LATENT_DOWN])), .read = read_names,
+		.is_required = true},
+	NAMES("norm", LATENT_NORM),
+	{AL_KEY("up", BY, AT(tensors[AL_FORWARD_LATENT_UP])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("epsilon", BY, AT(latent_epsilon)), .read = al_read_config_number,
+		.is_required = true},
+	{AL_KEY("base", BY, AT(latent_base)), .read = al_read_formula, .is_required = true},
+	{AL_TEXTS_FIELD("scaling", AT(latent_scaling), AT(n_latent_scaling))},
+	{AL_KEY("interleaved", BY, AT(latent_interleaved)), .read = al_read_formula_or_flag,
+		.is_required = true},
+};
+static const struct al_record latent_record = {.fields = AL_FIELDS(latent_fields)};
+
 static const struct al_field attention_fields[] = {
 	NAMES("before", ATTENTION_BEFORE),
 	NAMES("behind", ATTENTION_BEHIND),
@@ -164,6 +183,7 @@ static const struct al_field attention_fields[] = {
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
 	{AL_KEY("alibi", BY, AT(alibi)), .read = al_read_config_number},
 	{AL_KEY("relative", RECORD, 0), .record = &relative_record},
+	{AL_KEY("latent", RECORD, 0), .record = &latent_record},
 	NAMES("sinks", SINKS),
 };
 

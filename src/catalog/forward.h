@@ -43,6 +43,12 @@
  * its distance, as T5 counts them, to "distance". "sinks" [n_heads] take part in a head's softmax,
  * and no value.
  *
+ * "latent": multi-head latent attention. Queries are "query" of the norm of "query_down", where
+ * that is. Of the norm of the first numbers of "down", "up" makes each head's values and the part
+ * of its keys that doesn't rotate; the last numbers are the part that does, of all heads. "epsilon"
+ * is that of both norms; "base", "scaling" and "interleaved" (else halves) are those of the
+ * rotation.
+ *
  * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
  * in one tensor, the gate first or, "alternating", number by number.
  *
@@ -94,6 +100,12 @@ enum al_forward_tensor {
 	AL_FORWARD_KEY_NORM,
 	AL_FORWARD_SINKS,
 	AL_FORWARD_RELATIVE,
+	AL_FORWARD_LATENT_QUERY_DOWN,
+	AL_FORWARD_LATENT_QUERY_NORM,
+	AL_FORWARD_LATENT_QUERY,
+	AL_FORWARD_LATENT_DOWN,
+	AL_FORWARD_LATENT_NORM,
+	AL_FORWARD_LATENT_UP,
 	AL_FORWARD_FEED_BEFORE,
 	AL_FORWARD_FEED_BEHIND,
 	AL_FORWARD_FEED_SUM,
@@ -159,6 +171,11 @@ struct al_forward {
 	struct al_config_number epsilon, first_position, score_cap, logit_cap;
 	struct al_config_number embedding_scale, residual_scale, logit_divisor, logit_factor;
 	struct al_config_number alibi, relative_distance; /* 0: none */
+	struct al_config_number latent_epsilon;
+	const struct al_formula *latent_base,
+		*latent_interleaved; /* where AL_FORWARD_LATENT_UP is */
+	const char **latent_scaling;
+	size_t n_latent_scaling;
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
 	enum al_router_scores router_scores;

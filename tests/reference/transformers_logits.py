@@ -31,11 +31,13 @@ SIZES = {  # of each config, those of its keys that it has
     'max_position_embeddings': 128, 'n_positions': 128, 'max_seq_len': 128, 'type_vocab_size': 2,
     'num_experts': 6, 'num_local_experts': 6, 'num_experts_per_tok': 2, 'moe_intermediate_size': 24,
     'shared_expert_intermediate_size': 20, 'n_routed_experts': 6, 'n_shared_experts': 1, 'moe_num_experts': 6, 'moe_k': 2,
-    'first_k_dense_replace': 1,
+    'first_k_dense_replace': 1, 'q_lora_rank': 12, 'kv_lora_rank': 16, 'qk_nope_head_dim': 8, 'qk_rope_head_dim': 4,
+    'qk_head_dim': 12, 'v_head_dim': 6,
 }
 LLAMA3 = {'rope_type': 'llama3', 'rope_theta': 10000., 'factor': 4., 'low_freq_factor': 1., 'high_freq_factor': 4.,
           'original_max_position_embeddings': 32}
 YARN = {'rope_type': 'yarn', 'rope_theta': 10000., 'factor': 4., 'original_max_position_embeddings': 32}
+LATENT = {'head_dim': 4, 'num_key_value_heads': 4}
 LONGROPE = {'rope_type': 'longrope', 'rope_theta': 10000., 'short_factor': [1., 1.25, 1.5, 2.],
             'long_factor': [1., 2., 4., 8.]}
 TOWER = {'num_hidden_layers': 1, 'depth': 1, 'image_size': 28, 'patch_size': 14, 'embed_dim': 32, 'num_heads': 4,
@@ -51,6 +53,11 @@ CASES = {
     'bloom': ('BloomForCausalLM', {}),
     'cohere': ('CohereForCausalLM', {'use_qk_norm': True}),
     'cohere2': ('Cohere2ForCausalLM', {'sliding_window': 16, 'num_hidden_layers': 4}),
+    'deepseek_v2': ('DeepseekV2ForCausalLM', {**LATENT, 'q_lora_rank': None, 'topk_method': 'greedy'}),
+    'deepseek_v3': ('DeepseekV3ForCausalLM', {
+        **LATENT, 'attention_bias': True, 'n_group': 3, 'topk_group': 2,
+        'rope_parameters': dict(YARN, mscale=1., mscale_all_dim=.7, beta_fast=32, beta_slow=1)}),
+    'deepseek_v3 halves': ('DeepseekV3ForCausalLM', {**LATENT, 'rope_interleave': False, 'n_group': 3, 'topk_group': 3}),
     'distilbert': ('DistilBertModel', {}),
     'dots1': ('Dots1ForCausalLM', {'sliding_window': 16, 'max_window_layers': 1}),
     'ernie4_5': ('Ernie4_5ForCausalLM', {'use_bias': True}),
@@ -73,6 +80,7 @@ CASES = {
     'glm4': ('Glm4ForCausalLM', {}),
     'glm4_moe': ('Glm4MoeForCausalLM', {'use_qk_norm': True, 'attention_bias': True, 'n_group': 3, 'topk_group': 2,
                                         'routed_scaling_factor': 1.5}),
+    'glm4_moe_lite': ('Glm4MoeLiteForCausalLM', LATENT),
     'gpt2': ('GPT2LMHeadModel', {}),
     'gpt_bigcode': ('GPTBigCodeForCausalLM', {}),
     'gpt_bigcode mha': ('GPTBigCodeForCausalLM', {'multi_query': False}),

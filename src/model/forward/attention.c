@@ -170,7 +170,7 @@ static void find_turns(const struct al_layer *layer, size_t position, size_t n_p
 	const double *speeds = layer->speeds[al_rotary_is_long(rule,
 		layer->cache ? layer->cache->length : n_positions)];
 
-	for (size_t i = 0; i < (size_t)layer->attention->rotary_width / 2; i++) {
+	for (size_t i = 0; i < (size_t)layer->shape->rotary_width / 2; i++) {
 		const double angle = (double)position * speeds[i];
 		turns[2 * i] = (float)(rule->attention_factor * cos(angle));
 		turns[2 * i + 1] = (float)(rule->attention_factor * sin(angle));
@@ -195,7 +195,7 @@ static void turn_head(const struct al_attention *a, const float *turns, float *x
 static void turn_columns(void *context, size_t first, size_t n)
 {
 	const struct turning *t = context;
-	const struct al_attention *a = t->layer->attention;
+	const struct al_attention *a = t->layer->shape;
 	const size_t *begin = t->batch->begin;
 	const bool is_last = t->layer->network->how->norms_rotated;
 	AL_FREED float *turns = al_alloc((size_t)a->rotary_width, sizeof(*turns));
@@ -223,7 +223,7 @@ static void turn(const struct heads *h, const struct al_norm *norm, struct al_ma
 	struct turning turning = {layer, h->batch, norm, x, (size_t)layer->shape->d_head,
 		layer->network->how->qk_norm};
 
-	if (al_norm_is_there(norm) || layer->attention->is_rotary)
+	if (al_norm_is_there(norm) || layer->shape->is_rotary)
 		al_each_columns(x.cols, turn_columns, &turning);
 }
 
@@ -268,6 +268,18 @@ static bool project(struct al_scratch *scratch, const struct al_linear *linear,
 		&& al_linear_apply(linear, place, x, *y, err);
 }
 
+static bool project_all(struct heads *h, struct al_scratch *scratch, struct al_pass_place place,
+	struct al_view_f x, struct al_error *err)
+{
+	const struct al_layer *layer = h->layer;
+
+	if (al_linear_is_there(&layer->latent.up))
+		return al_latent_apply(layer, place, scratch, x, &h->q, &h->k, &h->v, err);
+	return project(scratch, &layer->query, place, x, &h->q, err)
+		&& project(scratch, &layer->key, place, x, &h->k, err)
+		&& project(scratch, &layer->value, place, x, &h->v, err);
+}
+
 /* The heads' outputs, and what the trace wants of the attention weights. */
 static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error *err)
 {
@@ -294,9 +306,7 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 	if (trace)
 		*trace = (struct al_trace){.batch = batch, .taker = trace->taker};
 	if (!al_read_input(NULL, &layer->attention_before, x, &input, err)
-		|| !project(&scratch, &layer->query, place, al_view_f(input), &h.q, err)
-		|| !project(&scratch, &layer->key, place, al_view_f(input), &h.k, err)
-		|| !project(&scratch, &layer->value, place, al_view_f(input), &h.v, err))
+		|| !project_all(&h, &scratch, place, al_view_f(input), err))
 		return false;
 	if (trace) {
 		trace->input = input;

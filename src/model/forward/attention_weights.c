@@ -185,19 +185,45 @@ static bool read_projections(struct al_layer *layer, const struct al_reading *re
 			err);
 }
 
+static bool load_projections(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const bool is_latent = layer->network->how->tensors[AL_FORWARD_LATENT_UP].weight;
+
+	if (is_latent && layer->network->factors)
+		return al_fail(err, AL_EINPUT,
+			"%s: converted latent attention can't be run without being written",
+			layer->attention->name);
+	if (is_latent)
+		return al_latent_load(layer, reading, err)
+			&& read_projection(layer, AL_OUTPUT, &layer->output, err)
+			&& al_vector_read(reading, output_bias_name(layer), layer->network->d_model,
+				&layer->output.bias, err);
+	return layer->attention->tensors ? al_variant_load(layer, err)
+					 : read_projections(layer, reading, err);
+}
+
+/* Of the heads as they run. */
+static bool load_rotation(struct al_layer *layer, struct al_error *err)
+{
+	const struct al_attention *a = layer->shape;
+
+	if (!a->is_rotary)
+		return true;
+	if (!al_rotary_rule_read(layer->network->view, a, &layer->arena, &layer->rotary, err))
+		return false;
+	for (int is_long = 0; is_long < 2; is_long++)
+		layer->speeds[is_long] = al_rotary_speeds(&layer->rotary, a, is_long ? SIZE_MAX : 0,
+			&layer->arena);
+	return true;
+}
+
 bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err)
 {
 	const struct al_attention *a = layer->shape = layer->attention;
 
-	if (a->is_rotary
-		&& !al_rotary_rule_read(layer->network->view, a, &layer->arena, &layer->rotary,
-			err))
-		return false;
-	for (int is_long = 0; a->is_rotary && is_long < 2; is_long++)
-		layer->speeds[is_long] = al_rotary_speeds(&layer->rotary, a, is_long ? SIZE_MAX : 0,
-			&layer->arena);
-	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))
+	return load_projections(layer, reading, err) && load_rotation(layer, err)
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
 			a->n_heads, &layer->sinks, err)
 		&& al_position_bias_load(&layer->bias, reading, (size_t)a->n_heads, err)

@@ -212,6 +212,12 @@ bool al_variant_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK
 
 /* ---- a layer ---- */
 
+struct al_latent {
+	struct al_linear query_down, down, up; /* without query_down queries are made of x */
+	struct al_norm query_norm, norm;
+	size_t kv_rank, d_nope, d_rope;
+};
+
 /* Keys and values of what came before: sequence i has columns [i*length, (i + 1)*length), a token
  * each. */
 struct al_cache {
@@ -236,6 +242,7 @@ struct al_layer {
 		*speeds[2]; /* of pairs that positions turn, in sequences as of training, and in
 				    those that the rule calls long */
 	struct al_across across;
+	struct al_latent latent;
 	struct al_matrix_f sinks; /* [n_heads][1], or empty */
 	struct al_position_bias bias;
 	struct al_norm feed_before, feed_behind, feed_sum;
@@ -276,6 +283,15 @@ void al_watch_weights(struct al_watched *watched, size_t index, size_t first, si
 /* The trace takes the entropies, and gets the distances and covariances. */
 bool al_watched_add_up(struct al_watched *watched, struct al_trace *trace,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Also the layer's `query`, shape and rotary rule. */
+bool al_latent_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* q, k and v are the scratch's. */
+bool al_latent_apply(const struct al_layer *layer, struct al_pass_place place,
+	struct al_scratch *scratch, struct al_view_f x, struct al_matrix_f *q,
+	struct al_matrix_f *k, struct al_matrix_f *v, struct al_error *err) AL_MUST_CHECK;
 
 bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;

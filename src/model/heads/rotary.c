@@ -199,6 +199,7 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 		return false;
 	rule->n_factors = n_short < n_long ? n_short : n_long;
 	rule->is_exact = !is_rounded;
+	rule->score_factor = mscale_all > 0 ? pow(size_of(rule, mscale_all), 2) : 1;
 	if (al_rotary_is_plain(rule)) /* it begins where the trained positions end */
 		rule->original_positions = longest;
 	if (mscale > 0 && mscale_all > 0 && rule->attention_factor == 0)
@@ -283,7 +284,9 @@ static bool read_config_rule(const struct al_model_view *view, const struct al_a
 	const size_t n_pairs = (size_t)attention->rotary_width / 2;
 	bool is_scaled = true;
 
-	*rule = (struct al_rotary_rule){.kind = &kinds[0], .attention_factor = 1};
+	*rule = (struct al_rotary_rule){.kind = &kinds[0],
+		.attention_factor = 1,
+		.score_factor = 1};
 	s.object = al_config_find(&config, &key);
 	if (!s.object || al_json_kind(s.object) == AL_JSON_NULL)
 		return true;

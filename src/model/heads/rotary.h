@@ -8,6 +8,7 @@ struct al_rotary_rule {
 	const struct al_rotary_rule_kind *kind;
 	double factor, low_factor, high_factor, beta_fast, beta_slow;
 	double alpha; /* what a power of the base is multiplied by; 0: nothing */
+	double score_factor; /* DeepSeek's: what latent attention's scores are multiplied by */
 	double attention_factor; /* what the rotations are multiplied by */
 	double original_positions; /* of training */
 	const double *short_factors, *long_factors; /* [n_factors] */

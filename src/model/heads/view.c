@@ -298,19 +298,27 @@ static bool fits(struct al_model_view *view, const struct al_family *family,
 	return false;
 }
 
-/* What isn't attention has the family's shapes: GPT-2's matrices are the transposes of
- * GPTBigCode's. */
-static bool is_shaped_beside(struct al_model_view *view)
+/* Its first embedding is there, and what isn't attention has the family's shapes: GPT-2's matrices
+ * are the transposes of GPTBigCode's, and GPT calls its embeddings otherwise. */
+static bool is_whole_beside(struct al_model_view *view)
 {
 	struct al_reconciled *entries;
+	bool has_embedding = false;
 	size_t n;
 
 	if (!al_reconcile(view, &entries, &n, NULL))
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const char *part = entries[i].part ? entries[i].part : "";
 		if (entries[i].difference == AL_DIFFERENCE_SHAPE
-			&& strcmp(entries[i].part, "attention") != 0)
+			&& strcmp(part, al_part_names[AL_PART_ATTENTION]) != 0)
 			return false;
+		if (!has_embedding && strcmp(part, al_part_names[AL_PART_EMBEDDING]) == 0) {
+			has_embedding = true;
+			if (entries[i].difference == AL_DIFFERENCE_MISSING)
+				return false;
+		}
+	}
 	return true;
 }
 
@@ -325,9 +333,9 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 		const struct al_family *family = candidates[i].family;
 		if (!family->runs || !fits(view, family, options))
 			continue;
-		const bool is_shaped = is_shaped_beside(view);
+		const bool is_whole = is_whole_beside(view);
 		unlay(view);
-		if (!is_shaped)
+		if (!is_whole)
 			continue;
 		if (first)
 			return al_fail(err, AL_EINPUT,
