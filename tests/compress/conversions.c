@@ -186,12 +186,17 @@ static void hide_config(const struct test_case *c, const struct al_item *convers
 	assert_int_equal(rename(hide ? here : away, hide ? away : here), 0);
 }
 
+/* And the names of copies, which stay files as they are files already. */
 static void write_model(struct test_case *c)
 {
+	static const char *const copies[] = {"out", "one", "two"};
 	struct tiny *tiny = tiny_read(c->path);
+	char path[256];
 
 	tiny_write(tiny->state_dict, tiny->more, &c->folder);
 	tiny_finish(tiny);
+	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++)
+		test_write(test_path(path, &c->folder, copies[i]), "", 0);
 }
 
 static void remove_calibration(const struct test_case *c)

@@ -188,7 +188,7 @@ static void tensors_come_out(void **state)
 		"-o", "smaller/", NULL};
 	static const char *const check[] = {"verify", "model", "smaller"};
 	struct model m;
-	struct al_bytes files[2];
+	struct al_bytes files[3];
 	const struct al_array *items;
 	size_t n;
 	struct al_error err;
@@ -196,8 +196,8 @@ static void tensors_come_out(void **state)
 	(void)state;
 	read_model(&m);
 	struct al_answer *smaller = ask(words, &m, "model"), *answer;
-	assert_int_equal(al_answer_n_files(smaller), 2);
-	for (size_t i = 0; i < 2; i++)
+	assert_int_equal(al_answer_n_files(smaller), 3);
+	for (size_t i = 0; i < 3; i++)
 		assert_true(al_answer_file(smaller, i, &files[i].name, &files[i].data,
 			&files[i].length));
 	assert_true(al_answer_arrays(smaller, 0, &items, &n, &err));
@@ -207,12 +207,12 @@ static void tensors_come_out(void **state)
 		assert_true((const char *)items[i].data > (const char *)files[0].data);
 	}
 	assert_false(al_answer_arrays(smaller, 1, &items, &n, &err));
-	assert_false(al_answer_arrays(smaller, 2, &items, &n, &err));
+	assert_false(al_answer_arrays(smaller, 3, &items, &n, &err));
 	const struct al_arrays model = {"model", m.items, m.checkpoint.n_tensors, m.config.data};
 	const struct al_ask_options options = {.checkpoints = &model,
 		.n_checkpoints = 1,
 		.files = files,
-		.n_files = 2};
+		.n_files = 3};
 	if (!al_ask_with(3, check, &options, &answer, &err))
 		fail_msg("%s", err.message);
 	assert_non_null(strstr(al_answer_json(answer), "smaller"));
