@@ -260,7 +260,7 @@ def main():
             with Doubled():
                 cases.append(digest(name, getattr(transformers, cls), more))
         except Exception as error:
-            print('%s: %s' % (name, reason(error)), file=sys.stderr)
+            raise SystemExit('%s: %s' % (name, reason(error)))
     with open(sys.argv[1], 'w') as file:
         head = {'made_by': {'transformers': transformers.__version__, 'torch': torch.__version__.split('+')[0]},
                 'vocabulary': VOCAB, 'tokens': N_TOKENS, 'rows': list(ROWS), 'every': EVERY,
