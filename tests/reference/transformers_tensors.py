@@ -42,6 +42,10 @@ OVERRIDES = {
                     'num_hidden_layers': 8},
     'lfm2_moe': {'layer_types': ['conv', 'conv', 'full_attention'] * 8, 'num_hidden_layers': 24},
     'nemotron': {'head_dim': 128, 'num_key_value_heads': 8},
+    'perception_lm': {'vision_config': {'model_type': 'timm_wrapper', 'architecture': 'vit_pe_core_large_patch14_336',
+                                        'model_args': {'embed_dim': 1024, 'img_size': [448, 448], 'depth': 23,
+                                                       'global_pool': '', 'use_post_transformer_norm': False,
+                                                       'init_values': 0.1, 'ref_feat_shape': [32, 32]}}},
     'smolvlm': {'pad_token_id': 0, 'text_config': {'model_type': 'llama', 'pad_token_id': 0}},
 }
 # Of a config that names no class of transformers', the first.
