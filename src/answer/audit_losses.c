@@ -187,9 +187,9 @@ static const char *say_tied(struct al_arena *arena, const struct al_table *losse
 
 	if (n == 0)
 		return "";
-	return al_format(arena, " These tokens don't tell it from %s of %s tried.",
-		al_claim_count(arena, "tied", (int64_t)n - 1),
-		al_claim_counted(arena, losses->n_rows - 1, "other head"));
+	return al_format(arena, " Of %s tried, %s can't be told from it on these tokens.",
+		al_claim_counted(arena, losses->n_rows - 1, "other head"),
+		al_claim_count(arena, "tied", (int64_t)n - 1));
 }
 
 static const char *say_change(const struct al_audit_run *run, size_t row)

@@ -235,9 +235,10 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 				? ""
 				: al_format(arena, ", %.0f for random weights", gaussian.middle)));
 	const struct al_range overlap = al_range_of(arena, layers, "redundancy", NULL, NULL);
+	const double more = whole_percent(overlap.middle);
 	al_summary_add(summary, "overlap between heads",
-		al_format(arena, "%.0f %% more than unrelated heads would have%s",
-			whole_percent(overlap.middle),
+		al_format(arena, "%s more than unrelated heads would have%s",
+			more > 0 ? al_format(arena, "%.0f %%", more) : "no",
 			overlap.n < 2
 				? ""
 				: al_format(arena, " (%.0f to %.0f %% by layer)",
