@@ -164,7 +164,7 @@ static void mark(struct al_job *job, const struct al_json *config, struct al_tex
 		return;
 	}
 	job->writes_modeling = job->writes_folder && job->view->checkpoint->config
-		&& !al_json_get(config->root, "auto_map");
+		&& !job->options->for_epfml && !al_json_get(config->root, "auto_map");
 	out->length = start;
 	al_text_addf(out, "\n  \"%s\": true", AL_CONFIG_COMPRESSED);
 	if (job->writes_modeling)
