@@ -270,7 +270,7 @@ static bool put_sequence(struct writing *w, struct al_error *err)
 	const bool is_encoder = w->network->how->kind == AL_FORWARD_ENCODER;
 	const struct al_visitor visitor = {.trace = w->n_chosen ? put_layer : NULL,
 		.weights = w->n_chosen ? &taker : NULL,
-		.hidden = is_encoder             ? put_hidden
+		.hidden = is_encoder		 ? put_hidden
 			: w->options->has_logits ? put_logits
 						 : NULL,
 		.context = w};
