@@ -160,7 +160,7 @@ def record_of(paths):
 
 
 def place(model, name, value):
-    """Puts a tensor where its name says, as a new parameter. A checkpoint of the bare model lacks the prefix, or has one too many."""
+    """Makes a tensor the parameter of its name. A checkpoint of the bare model lacks the prefix, or has one too many."""
     prefix = model.base_model_prefix + '.'
     if prefix != '.':
         has, wants = name.startswith(prefix), hasattr(model, prefix[:-1])

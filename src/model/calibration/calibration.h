@@ -26,7 +26,7 @@
  *                                                       key, weighed by attention
  *     MODULE.turns      [n_heads]                       of the angle in degrees by which the
  *                                                       residual stream behind attention turns
- *                                                       if the head puts out nothing
+ *                                                       if the head outputs nothing
  *
  * each added up over all tokens of the fold, but distances and logits over "queries" of them, U64
  * [K]; previous and first over "queries.later", those behind a sequence's first token; duplicates

@@ -38,7 +38,7 @@ struct al_visitor {
 	/* Makes y [d_model] of o in place of W_O and its bias. */
 	bool (*project)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f o, struct al_matrix_f y, struct al_error *err);
-	/* What attention puts out, y [d_model], before its norms and before it is added to x. */
+	/* The output of attention, y [d_model], before its norms and before it is added to x. */
 	bool (*behind)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f x, struct al_view_f o, struct al_view_f y, struct al_error *err);
 	/* Behind the last layer, as al_network_finish gives it. */
