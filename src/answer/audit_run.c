@@ -359,8 +359,16 @@ static bool measure_across(struct al_audit_run *run, struct al_error *err)
 		"Pairs of heads of different modules, most similar first");
 	al_pairs_add_columns(&run->across, AL_BY_WEIGHTS, true);
 	run->progress->whole = run->opened->checkpoint->path;
-	return al_across_measure(&run->audit, run->measured, run->n_measured, &run->progress->watch,
-		&run->across, err);
+	if (!al_across_measure(&run->audit, run->measured, run->n_measured, &run->progress->watch,
+		    &run->across, err))
+		return false;
+	al_table_note(&run->across,
+		"cosines are those of W_Q W_K^T and of W_V W_O, from the weights%s; what heads do "
+		"on tokens is compared within a layer only",
+		run->options->calibration
+			? ", weighted by how often the calibration's tokens use each direction"
+			: "");
+	return true;
 }
 
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err)
