@@ -170,6 +170,7 @@ static const struct al_dtype dtypes[] = {
 	{"i16", {NULL}, "I16", BYTES(2), CONVERTED(i16)},
 	{"int8", {"i8"}, "I8", BYTES(1), CONVERTED(i8)},
 	{"int4", {"i4"}, NULL, BLOCK(2, 1), .fallback = "int8"},
+	{"int2", {"i2"}, NULL, BLOCK(4, 1), .fallback = "int8"},
 	{.stored = "U64", BYTES(8), CONVERTED(u64)},
 	{.stored = "U32", BYTES(4), CONVERTED(u32)},
 	{.stored = "U16", BYTES(2), CONVERTED(u16)},

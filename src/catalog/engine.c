@@ -91,6 +91,7 @@ static const struct al_field engine_fields[] = {
 		.record = &state_record, .item_size = sizeof(struct al_engine_state), .most = 64,
 		.noun = "variants"},
 	{AL_KEY("scale_bytes", WHOLE, AT(scale_bytes))},
+	{AL_KEY("scale_group", WHOLE, AT(scale_group))},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},

@@ -94,7 +94,8 @@ struct al_engine {
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
 	struct al_texts small; /* devices' names */
 	int64_t block, tile_rows, tile_columns, activation_bytes;
-	int64_t scale_bytes; /* of each head's keys and of its values, in a cache of integers */
+	int64_t scale_bytes; /* of each scale and zero point, in a cache of integers */
+	int64_t scale_group; /* numbers that have one; 0: a head's keys, and its values */
 	bool caches_prefixes; /* of models with recurrent states */
 	bool has_one_format, has_shared_inputs;
 	int64_t group_spread; /* 0: layers aren't grouped */

@@ -127,12 +127,9 @@ static const char *find_state_dtype(const struct keep *keep, const struct al_led
 		      : NULL;
 }
 
-/* An engine's integers have a scale and a zero point for each head's keys, and for its values. */
-static bool add_scales(const struct keep *keep, const struct al_ledger_entry *e,
-	const struct al_dtype **out, struct al_error *err)
+/* The numbers of one head in an entry of all heads. */
+static bool find_head_width(const struct al_ledger_entry *e, int64_t *out, struct al_error *err)
 {
-	const struct al_dtype *plain = keep->storage;
-	struct al_dtype *scaled = al_new(&keep->ledger->cached, struct al_dtype);
 	struct al_block *block = e->module->block;
 	int64_t heads = 1, width = 1;
 
@@ -142,19 +139,35 @@ static bool add_scales(const struct keep *keep, const struct al_ledger_entry *e,
 		return false;
 	for (size_t i = 0; i < e->n_dims; i++)
 		width *= e->dims[i];
-	width = width % heads == 0 ? width / heads : width;
+	*out = width % heads == 0 ? width / heads : width;
+	return true;
+}
+
+/* An engine's integers have a scale and a zero point for each head's keys, and for its values, or
+ * for so many numbers. */
+static bool add_scales(const struct keep *keep, const struct al_ledger_entry *e,
+	const struct al_dtype **out, struct al_error *err)
+{
+	const struct al_engine *engine = keep->ledger->ask.engine->engine;
+	const struct al_dtype *plain = keep->storage;
+	struct al_dtype *scaled = al_new(&keep->ledger->cached, struct al_dtype);
+	int64_t width = engine->scale_group;
+
+	if (!width && !find_head_width(e, &width, err))
+		return false;
 	*scaled = *plain;
 	scaled->block_elements = (size_t)width;
 	scaled->block_bytes = (size_t)width * plain->block_bytes / plain->block_elements
-		+ (size_t)keep->ledger->ask.engine->engine->scale_bytes;
+		+ (size_t)engine->scale_bytes;
 	*out = scaled;
 	return true;
 }
 
 static bool is_of_integers(const struct al_dtype *dtype)
 {
-	return dtype->name
-		&& (strcmp(dtype->name, "int8") == 0 || strcmp(dtype->name, "int4") == 0);
+	static const char *const names[] = {"int8", "int4", "int2"};
+
+	return dtype->name && al_find_name(dtype->name, names, 3) >= 0;
 }
 
 static bool find_storage(const struct keep *keep, const struct al_ledger_entry *e,

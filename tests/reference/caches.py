@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`cache --engine transformers` of small models against the cache that transformers makes: transformers_caches.json.
+"""`cache --engine transformers` of small models against the caches that transformers makes: transformers_caches.json.
 
     caches.py ATTNLEDGER
 """
@@ -18,15 +18,36 @@ EXPLAINED = {'falcon 40b': 'keys and values are copied for each head before they
              'gpt_neo': 'layers with a window keep the whole context'}
 
 
-def compare(program, config, tokens, measured):
-    """What is wrong"""
-    with tempfile.TemporaryDirectory() as folder:
-        with open(folder + '/config.json', 'w') as file:
-            json.dump(config, file)
-        result = subprocess.run([program, 'cache', folder + '/config.json', '--engine', 'transformers', '--seq', str(tokens), '--dtype',
-                                 'f32', '-f', 'value'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    ours = result.stdout.strip() or result.stderr.strip()
-    return [] if ours == str(measured) else ['%d bytes, derived %s' % (measured, ours)]
+def derive(program, folder, name, tokens, dtype):
+    """Bytes, or a message"""
+    result = subprocess.run([program, 'cache', '%s/%s/config.json' % (folder, name), '--engine', 'transformers', '--seq', str(tokens),
+                             '--dtype', dtype, '-f', 'value'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return result.stdout.strip() or result.stderr.strip()
+
+
+def compare(program, folder, measured, tokens, dtype):
+    """What is wrong, by name"""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        ours = dict(zip(measured, pool.map(lambda name: derive(program, folder, name, tokens, dtype), measured)))
+    return {name: [] if ours[name] == str(n) else ['%d bytes, derived %s' % (n, ours[name])] for name, n in measured.items()}
+
+
+def kinds(vector):
+    """What agreement.md calls a kind of cache, judges besides transformers, [bytes by name, tokens, our format]"""
+    yield "bytes of a small model's cache after a prompt and four steps", (), [(vector['bytes'], vector['tokens'], 'f32')]
+    yield 'bytes of its StaticCache of as many tokens', (), [(vector['static'], vector['tokens'], 'f32')]
+    yield 'bytes of its QuantizedCache after a prompt', ('optimum-quanto', 'hqq'), [
+        (found, vector['quantized_prompt'], kind.split()[1]) for kind, found in vector['quantized'].items()]
+
+
+def agrees(program, folder, vector, what, judges, asked):
+    wrong = [(name, lines) for measured, tokens, dtype in asked
+             for name, lines in compare(program, folder, measured, tokens, dtype).items()]
+    as_explained = [judge(name, lines, EXPLAINED) for name, lines in wrong]
+    differ = sorted({name for name, lines in wrong if lines})
+    is_said = agreement.holds(what, agreement.versions(vector['made_by'], 'transformers', 'torch', *judges), len(wrong),
+                              sum(not lines for _, lines in wrong), '; '.join('%s: %s' % (name, EXPLAINED.get(name)) for name in differ))
+    return all(as_explained) and is_said
 
 
 def main():
@@ -34,13 +55,13 @@ def main():
         vector = json.load(file)
     with open(HERE + '/transformers_logits.json') as file:
         configs = {case['name']: case['config'] for case in json.load(file)['cases']}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        wrong = list(pool.map(lambda one: compare(sys.argv[1], configs[one[0]], vector['tokens'], one[1]), vector['bytes'].items()))
-    as_explained = [judge(name, lines, EXPLAINED) for name, lines in zip(vector['bytes'], wrong)]
-    is_said = agreement.holds(
-        "bytes of a small model's cache after a prompt and four steps", agreement.versions(vector['made_by'], 'transformers', 'torch'),
-        len(wrong), sum(not lines for lines in wrong), '; '.join('%s: %s' % one for one in EXPLAINED.items()))
-    return 0 if all(as_explained) and is_said else 1
+    with tempfile.TemporaryDirectory() as folder:
+        for name in vector['bytes']:
+            os.mkdir('%s/%s' % (folder, name))
+            with open('%s/%s/config.json' % (folder, name), 'w') as file:
+                json.dump(configs[name], file)
+        agree = [agrees(sys.argv[1], folder, vector, *kind) for kind in kinds(vector)]
+    return 0 if all(agree) else 1
 
 
 if __name__ == '__main__':
