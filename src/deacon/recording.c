@@ -40,18 +40,18 @@ static void place(struct al_recording *r, const struct al_network *network, cons
 struct recorder {
 	struct al_recording *recording;
 	const struct al_attention *modules;
-	size_t first_token; /* of the batch at hand */
+	const int32_t *tokens; /* all */
 };
 
-/* The columns of a batch are rows of the file. */
-static bool record(const struct recorder *r, const struct al_rows *rows, struct al_view_f columns,
+/* The columns of a batch, from token `first` on, are rows of the file. */
+static bool record(const struct al_rows *rows, size_t first, struct al_view_f columns,
 	struct al_error *err)
 {
 	bool ok = true;
 
 	for (size_t j = 0; ok && j < columns.cols; j++)
 		ok = al_spill_put_at(rows->recorded,
-			rows->recorded_at + (r->first_token + j) * rows->width * sizeof(float),
+			rows->recorded_at + (first + j) * rows->width * sizeof(float),
 			columns.data + j * columns.ld, rows->width * sizeof(float), err);
 	return ok;
 }
@@ -61,37 +61,27 @@ static bool record_heads(void *context, const struct al_layer *layer, const stru
 {
 	const struct recorder *r = context;
 	const struct al_rows *rows = r->recording->rows[al_layer_attention(layer) - r->modules];
+	const size_t first = (size_t)(batch->tokens - r->tokens);
 
 	return al_layer_project(layer, batch, o, y, err)
 		&& (!rows[0].recorded
-			|| (record(r, &rows[0], o, err) && record(r, &rows[1], al_view_f(y), err)));
-}
-
-static bool go_on(void *context, const struct al_batch *batch, struct al_view_f hidden,
-	struct al_error *err)
-{
-	struct recorder *r = context;
-
-	(void)hidden;
-	(void)err;
-	r->first_token += al_batch_tokens(batch);
-	return true;
+			|| (record(&rows[0], first, o, err)
+				&& record(&rows[1], first, al_view_f(y), err)));
 }
 
 bool al_recording_make(struct al_recording *out, struct al_network *network,
 	const struct al_batch *all, const bool *is_wanted, const struct al_watch *watch,
 	struct al_error *err)
 {
-	struct recorder recorder = {.recording = out, .modules = network->view->modules};
+	struct recorder recorder = {.recording = out,
+		.modules = network->view->modules,
+		.tokens = all->tokens};
 
 	*out = (struct al_recording){.n_tokens = al_batch_tokens(all)};
 	place(out, network, is_wanted);
 	if (open_file(out, err)
 		&& al_network_pass(network, all, watch,
-			&(struct al_visitor){.project = record_heads,
-				.hidden = go_on,
-				.context = &recorder},
-			err))
+			&(struct al_visitor){.project = record_heads, .context = &recorder}, err))
 		return true;
 	al_recording_finish(out);
 	return false;

@@ -37,6 +37,7 @@ struct al_network {
 	const struct al_activation *activation, *masked_activation;
 	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
 	const struct al_factor_source *factors; /* the caller's; NULL: the checkpoint's own */
+	uint64_t most_kept; /* bytes between two layers of a pass; more wait in a file */
 };
 
 /* Refuses a family without "forward", and a config under which it isn't true. On failure nothing is

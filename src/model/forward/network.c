@@ -273,7 +273,8 @@ static bool open_network(struct al_network *network, struct al_error *err)
 bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
 {
 	*network = (struct al_network){.view = view,
-		.config = al_config_of_text(view->family, view->config.root)};
+		.config = al_config_of_text(view->family, view->config.root),
+		.most_kept = UINT64_C(256) << 20};
 	if (!al_catalog_forward(view->catalog, view->family, &network->how, err))
 		return false;
 	if (!network->how)

@@ -1,4 +1,5 @@
-/* Passes of a model over all sequences, batch by batch, with somebody who looks at each layer. */
+/* Passes of a model over all sequences, layer by layer and in each batch by batch, with somebody who
+ * looks. */
 #pragma once
 
 #include "base/watch.h"
@@ -41,7 +42,9 @@ struct al_visitor {
 	/* The output of attention, y [d_model], before its norms and before it is added to x. */
 	bool (*behind)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f x, struct al_view_f o, struct al_view_f y, struct al_error *err);
-	/* Behind the last layer, as al_network_finish gives it. */
+	/* The layer has seen all batches. */
+	bool (*done)(void *context, const struct al_layer *layer, struct al_error *err);
+	/* Behind the last layer, as al_network_finish gives it, batch by batch. */
 	bool (*hidden)(void *context, const struct al_batch *batch, struct al_view_f hidden,
 		struct al_error *err);
 	void *context;
