@@ -1,5 +1,5 @@
-/* Passes of a model over all sequences, layer by layer and in each batch by batch, with somebody who
- * looks. */
+/* Passes of a model over all sequences, layer by layer, and in each batch by batch, with somebody
+ * who looks. */
 #pragma once
 
 #include "base/watch.h"
