@@ -9,8 +9,8 @@ static const char *const sides[N_SIDES] = {"values", "keys", "both"};
 
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
-		"safetensors file to write, or a new folder with the source's shards, index, "
-		"config.json and tokenizer",
+		"safetensors file to write, GGUF file of a GGUF source, or a new folder with the "
+		"source's shards, index, config.json and tokenizer",
 		.letter = 'o'),
 	OPTION_END,
 };
@@ -272,10 +272,12 @@ static bool check_file(const char *file, struct al_error *err)
 	if (!file)
 		return al_fail(err, AL_EINPUT, "pass -o FILE, the checkpoint to write");
 	for (size_t i = 1; al_formats[i]; i++)
-		if (al_ends_with(file, al_formats[i]->ending))
+		if (al_formats[i] != &al_format_gguf && al_ends_with(file, al_formats[i]->ending))
 			return al_fail(err, AL_EINPUT,
-				"-o %s: compress writes safetensors; use FILE%s or a folder", file,
-				al_formats[0]->ending);
+				"-o %s: compress writes safetensors and GGUF; use FILE%s, FILE%s "
+				"or "
+				"a folder",
+				file, al_formats[0]->ending, al_format_gguf.ending);
 	return true;
 }
 

@@ -129,7 +129,7 @@ static bool check_training(struct pca *pca, struct al_error *err)
 static bool save(const struct pca *pca, struct al_error *err)
 {
 	const struct al_metadata version = {.key = "attnledger", .value = al_version()};
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	bool ok = true;
 
 	if (!pca->options->saved)
@@ -138,11 +138,11 @@ static bool save(const struct pca *pca, struct al_error *err)
 		    1, err))
 		return false;
 	for (size_t i = 0; ok && i < pca->n_saved; i++)
-		ok = al_safetensors_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
+		ok = al_tensor_writer_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
 			(size_t)(pca->saved[i].shape[0] * pca->saved[i].shape[1]), err);
 	if (ok)
-		return al_safetensors_commit(writer, err);
-	al_safetensors_abandon(writer);
+		return al_tensor_writer_commit(writer, err);
+	al_tensor_writer_abandon(writer);
 	return false;
 }
 

@@ -28,6 +28,11 @@ struct al_job_module {
 	size_t *dimensions; /* collab, [n_heads]: how many shared ones a head needs for 90 % */
 };
 
+/* What configs give once for all modules. */
+struct al_head_sizes {
+	int64_t n_heads, n_kv_heads, d_head;
+};
+
 struct al_job {
 	struct al_arena arena;
 	struct al_spill aside; /* the modules' new numbers, as they will be in the file */
@@ -38,7 +43,8 @@ struct al_job {
 	const struct al_checkpoint *compressed; /* where its modules lie; NULL: not written yet */
 	bool in_memory; /* all pieces are kept, nothing is put aside */
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
-	bool writes_folder;
+	bool writes_folder, writes_gguf;
+	struct al_head_sizes sizes; /* of a GGUF file's modules, where some are new */
 	bool writes_modeling; /* modeling_attnledger.py, beside the config that names it */
 	uint64_t source; /* the original's hash, once it is written */
 	const char *config_note; /* how config.json describes the copy; NULL: it can't */
@@ -134,6 +140,12 @@ void al_answer_heads(const struct al_job *job, struct al_table *table);
 bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- write_gguf.c ---- */
+
+/* Refuses to write a GGUF file from another one's model, or what llama.cpp can't run. */
+bool al_job_check_gguf(const struct al_job *job, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- write.c ---- */
 

@@ -191,25 +191,16 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 	return false;
 }
 
-const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
-	size_t *n)
+const struct al_metadata *al_job_record(struct al_job *job, const char *config, size_t *n)
 {
-	enum { OURS = 8 };
-	const struct al_checkpoint *checkpoint = job->view->checkpoint;
-	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
-		checkpoint->n_metadata + OURS);
-
-	*n = 0;
-	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if ((shard == AL_ALL_SHARDS || checkpoint->metadata[i].shard == shard)
-			&& !is_ours(checkpoint->metadata[i].key)
-			&& !is_listed(list, *n, checkpoint->metadata[i].key))
-			list[(*n)++] = checkpoint->metadata[i];
+	enum { MOST = 8 };
+	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata, MOST);
 	AL_TEXT(modules);
 	AL_TEXT(shapes);
+
 	describe_modules(job, &modules);
 	describe_shapes(job, &shapes);
-	const struct al_metadata ours[OURS] = {
+	const struct al_metadata all[MOST] = {
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
 		{.key = "attnledger.source",
@@ -223,7 +214,27 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
 		{.key = AL_CHECKPOINT_CONFIG, .value = config},
 	};
-	memcpy(list + *n, ours, sizeof(ours));
-	*n += config ? OURS : OURS - 1;
+	memcpy(list, all, sizeof(all));
+	*n = config ? MOST : MOST - 1;
+	return list;
+}
+
+const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
+	size_t *n)
+{
+	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+	size_t n_ours;
+	const struct al_metadata *ours = al_job_record(job, config, &n_ours);
+	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
+		checkpoint->n_metadata + n_ours);
+
+	*n = 0;
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if ((shard == AL_ALL_SHARDS || checkpoint->metadata[i].shard == shard)
+			&& !is_ours(checkpoint->metadata[i].key)
+			&& !is_listed(list, *n, checkpoint->metadata[i].key))
+			list[(*n)++] = checkpoint->metadata[i];
+	memcpy(list + *n, ours, n_ours * sizeof(*ours));
+	*n += n_ours;
 	return list;
 }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/output.h"
 #include "compress/plan.h"
+#include "formats/format.h"
 #include "formats/safetensors.h"
 
 static const char config_name[] = "config.json", modeling_name[] = "modeling_attnledger.py";
@@ -103,6 +104,11 @@ static bool writes_folder(const struct al_job *job, const char *path)
 			&& (source->index || al_path_kind(source->path) == AL_PATH_FOLDER));
 }
 
+static bool writes_gguf(const char *path)
+{
+	return al_ends_with(path, al_format_gguf.ending) && al_path_kind(path) != AL_PATH_FOLDER;
+}
+
 static bool open_folder(struct al_job *job, const char *path, struct files *files,
 	struct al_output **out, struct al_error *err)
 {
@@ -162,10 +168,13 @@ static const char *temporary_path(struct al_job *job, const char *path)
 
 bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err)
 {
-	const bool ok = writes_folder(job, path) ? check_folder(job, path, err)
-						 : check_file(job, path, err);
+	job->writes_gguf = writes_gguf(path);
+	job->writes_folder = !job->writes_gguf && writes_folder(job, path);
+	const bool ok = job->writes_folder ? check_folder(job, path, err)
+					   : check_file(job, path, err);
 
-	return ok && al_spill_open(&job->aside, temporary_path(job, path), err);
+	return ok && (!job->writes_gguf || al_job_check_gguf(job, path, err))
+		&& al_spill_open(&job->aside, temporary_path(job, path), err);
 }
 
 /* ---- after it ---- */
@@ -200,15 +209,15 @@ static bool approve(const struct al_job *job, const char *written, struct al_err
 static bool write_file(const struct al_plan *plan, const struct al_text *config, const char *path,
 	struct al_error *err)
 {
-	struct al_safetensors_writer *writer;
-	const char *text = plan->job->view->has_config ? config->data : NULL;
+	struct al_tensor_writer *writer;
+	const char *text = config->length > 0 ? config->data : NULL;
 
 	if (!al_plan_write(plan, AL_ALL_SHARDS, text, path, &writer, err))
 		return false;
-	const char *written = al_safetensors_written(writer);
+	const char *written = al_tensor_writer_written(writer);
 	if (approve(plan->job, written ? written : path, err))
-		return al_safetensors_commit(writer, err);
-	al_safetensors_abandon(writer);
+		return al_tensor_writer_commit(writer, err);
+	al_tensor_writer_abandon(writer);
 	return false;
 }
 
@@ -223,12 +232,12 @@ static bool copy_companion(const char *from, const char *to, struct al_error *er
 static bool write_files(const struct al_plan *plan, const struct al_text *config,
 	const struct files *files, const struct al_output *folder, struct al_error *err)
 {
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	size_t next = files->n_shards;
 
 	for (size_t i = 0; i < files->n_shards; i++)
 		if (!al_plan_write(plan, i, NULL, al_output_file(folder, i), &writer, err)
-			|| !al_safetensors_commit(writer, err))
+			|| !al_tensor_writer_commit(writer, err))
 			return false;
 	if (files->has_index
 		&& !al_index_write(al_output_file(folder, next++), plan->headers, plan->n,
@@ -284,15 +293,14 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
 
-	if (!check_formats(job->view->checkpoint, err)
+	if ((!job->writes_gguf && !check_formats(job->view->checkpoint, err))
 		|| !al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
-	if (!check_gain(&plan, err))
+	if (!check_gain(&plan, err) || (job->writes_gguf && !al_job_describe_gguf(job, &plan, err)))
 		return false;
 	AL_TEXT(config);
-	job->writes_folder = writes_folder(job, path);
-	if (job->view->has_config)
+	if (job->view->has_config && !job->writes_gguf)
 		al_job_write_config(job, &plan, &config);
 	return (job->writes_folder ? write_folder : write_file)(&plan, &config, path, err);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "compress/job.h"
-#include "formats/safetensors.h"
+#include "formats/tensor_writer.h"
 
 struct al_planned_tensor {
 	const struct al_tensor *source; /* NULL: new, all of it in one change */
@@ -50,10 +50,10 @@ bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same
 
 #define AL_ALL_SHARDS SIZE_MAX
 
-/* Writes a file with the tensors of a shard, or of all, and metadata as al_job_metadata makes them;
- * the caller puts it in its place. */
+/* Writes a file with the tensors of a shard, or of all, and metadata as al_job_metadata makes them,
+ * or as a GGUF file has them; the caller puts it in its place. */
 bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config, const char *path,
-	struct al_safetensors_writer **out, struct al_error *err) AL_MUST_CHECK;
+	struct al_tensor_writer **out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- metadata.c ---- */
 
@@ -62,8 +62,30 @@ bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config,
 const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
 	size_t *n);
 
+/* What was done, alone. */
+const struct al_metadata *al_job_record(struct al_job *job, const char *config, size_t *n);
+
+/* ---- write_gguf.c ---- */
+
+/* Sets job->sizes and job->config_note; fails where llama.cpp can't run the new sizes. */
+bool al_job_describe_gguf(struct al_job *job, const struct al_plan *plan,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Writes the header; the tensors are to follow. */
+bool al_plan_create_gguf(const struct al_plan *plan, const char *path,
+	struct al_tensor_writer **out, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- write_config.c ---- */
 
-/* Adds the copy's config.json, of a view that has one, and sets job->config_note. */
+/* A module's sizes in the copy. */
+void al_job_sizes(const struct al_job *job, const struct al_attention *attention,
+	struct al_head_sizes *out);
+
+/* Adds the original's config with the copy's sizes. False where the family can't give them: they
+ * differ by module, it has no keys for them, or it would expect other tensors. */
 struct al_text;
+bool al_job_edit_config(struct al_job *job, const struct al_plan *plan, struct al_text *out,
+	struct al_head_sizes *sizes) AL_MUST_CHECK;
+
+/* Adds the copy's config.json, of a view that has one, and sets job->config_note. */
 void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);

@@ -1,6 +1,8 @@
 /* Writing the compressed checkpoint: one file of it. */
 #include "compress/plan.h"
 
+#include "formats/safetensors.h"
+
 enum { BLOCK_BYTES = 512 << 10 };
 
 /* ---- numbers in the stored format ---- */
@@ -52,7 +54,7 @@ bool al_job_encode(struct al_job *job, struct al_job_module *module, struct al_e
 
 struct copy {
 	const struct al_job *job;
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	unsigned char *block; /* [BLOCK_BYTES] */
 };
 
@@ -68,7 +70,7 @@ static bool write_run(void *context, const struct al_planned_tensor *tensor,
 		if (!(run->is_copied ? al_tensor_read_bytes(job->view->checkpoint, tensor->source,
 			      from, copy->block, now, err)
 				     : al_spill_get(&job->aside, from, copy->block, now, err))
-			|| !al_safetensors_append(copy->writer, copy->block, now, err))
+			|| !al_tensor_writer_append(copy->writer, copy->block, now, err))
 			return false;
 		done += now;
 	}
@@ -94,28 +96,39 @@ static struct part part_of(const struct al_plan *plan, size_t shard)
 }
 
 static bool write_tensors(const struct al_plan *plan, struct part part,
-	struct al_safetensors_writer *writer, struct al_error *err)
+	struct al_tensor_writer *writer, struct al_error *err)
 {
 	struct copy copy = {plan->job, writer, al_alloc(BLOCK_BYTES, 1)};
 	bool ok = true;
 
 	for (size_t i = part.first; ok && i < part.first + part.n; i++)
-		ok = al_planned_tensor_visit(&plan->tensors[i], write_run, &copy, err);
+		ok = al_planned_tensor_visit(&plan->tensors[i], write_run, &copy, err)
+			&& al_tensor_writer_align(writer, err);
 	free(copy.block);
 	return ok;
 }
 
-bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config, const char *path,
-	struct al_safetensors_writer **out, struct al_error *err)
+static bool create_safetensors(const struct al_plan *plan, size_t shard, struct part part,
+	const char *config, const char *path, struct al_tensor_writer **out, struct al_error *err)
 {
-	const struct part part = part_of(plan, shard);
 	size_t n;
 	const struct al_metadata *metadata = al_job_metadata(plan->job, shard, config, &n);
 
-	if (!al_safetensors_create(out, path, plan->headers + part.first, part.n, metadata, n, err))
+	return al_safetensors_create(out, path, plan->headers + part.first, part.n, metadata, n,
+		err);
+}
+
+bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config, const char *path,
+	struct al_tensor_writer **out, struct al_error *err)
+{
+	const struct part part = part_of(plan, shard);
+
+	if (!(plan->job->writes_gguf
+			    ? al_plan_create_gguf(plan, path, out, err)
+			    : create_safetensors(plan, shard, part, config, path, out, err)))
 		return false;
 	if (write_tensors(plan, part, *out, err))
 		return true;
-	al_safetensors_abandon(*out);
+	al_tensor_writer_abandon(*out);
 	return false;
 }

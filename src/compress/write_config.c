@@ -9,34 +9,28 @@
 
 /* ---- what is new ---- */
 
-static const char *const symbols[] = {"n_heads", "n_kv_heads", "d_head"};
-enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
-
-static void numbers_of(const struct al_job *job, const struct al_attention *a,
-	int64_t numbers[N_SYMBOLS])
+void al_job_sizes(const struct al_job *job, const struct al_attention *a, struct al_head_sizes *out)
 {
 	const struct al_job_module *module = al_job_find(job, a);
 
-	numbers[0] = module ? al_layout_heads(&module->layout, false) : a->n_heads;
-	numbers[1] = module ? al_layout_kv_heads(&module->layout) : a->n_kv_heads;
-	numbers[2] = a->d_head;
+	out->n_heads = module ? al_layout_heads(&module->layout, false) : a->n_heads;
+	out->n_kv_heads = module ? al_layout_kv_heads(&module->layout) : a->n_kv_heads;
+	out->d_head = a->d_head;
 }
 
-/* The numbers of all modules, if they are the same; a config gives them once. */
-static bool find_common(const struct al_job *job, struct al_binding values[N_SYMBOLS])
+/* The sizes of all modules, if they are the same; a config gives them once. */
+static bool find_common(const struct al_job *job, struct al_head_sizes *out)
 {
 	const struct al_model_view *view = job->view;
-	int64_t own[N_SYMBOLS];
+	struct al_head_sizes own;
 
 	for (size_t i = 0; i < view->n_modules; i++) {
 		if (view->modules[i].is_latent || view->modules[i].is_shared)
 			return false;
-		numbers_of(job, &view->modules[i], own);
-		for (size_t k = 0; k < N_SYMBOLS; k++) {
-			if (i > 0 && values[k].value != own[k])
-				return false;
-			values[k] = (struct al_binding){symbols[k], own[k]};
-		}
+		al_job_sizes(job, &view->modules[i], &own);
+		if (i > 0 && memcmp(&own, out, sizeof(own)) != 0)
+			return false;
+		*out = own;
 	}
 	return true;
 }
@@ -176,31 +170,56 @@ static void mark(struct al_job *job, const struct al_json *config, struct al_tex
 	al_text_add_bytes(out, config->text + start, config->length - start);
 }
 
+bool al_job_edit_config(struct al_job *job, const struct al_plan *plan, struct al_text *out,
+	struct al_head_sizes *sizes)
+{
+	const struct al_json *config = &job->view->config;
+
+	if (al_json_get(config->root, AL_CONFIG_COMPRESSED) || is_unlisted(job)
+		|| !find_common(job, sizes))
+		return false;
+	const struct al_binding values[] = {{"n_heads", sizes->n_heads},
+		{"n_kv_heads", sizes->n_kv_heads}, {"d_head", sizes->d_head}};
+	al_text_add_bytes(out, config->text, config->length);
+	return al_config_edit(job->view->family, out, values, sizeof(values) / sizeof(*values),
+		       NULL)
+		&& describes_all(job, plan, out);
+}
+
+/* Who reads the copy by its new config. */
+static const char *find_readers(struct al_job *job, const struct al_head_sizes *sizes)
+{
+	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+
+	if (checkpoint->shards[0].pairs)
+		return "its tensors keep GGUF's names, which attnledger alone reads in a "
+		       "safetensors file; -o FILE.gguf writes one that llama.cpp runs";
+	if (checkpoint->header_config && !checkpoint->config)
+		return "attnledger reads it, other programs don't";
+	return al_format(&job->arena, "%s%s",
+		job->writes_folder
+			? "its config.json has these sizes, so programs that load the family load "
+			  "it"
+			: "-o FOLDER/ writes a config.json with these sizes, for programs that "
+			  "load the family",
+		warn(job, sizes->n_heads));
+}
+
 void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out)
 {
 	const struct al_json *config = &job->view->config;
-	struct al_binding values[N_SYMBOLS];
+	struct al_head_sizes sizes;
 
-	al_text_add_bytes(out, config->text, config->length);
-	if (job->n_modules == 0)
-		return;
-	if (!al_json_get(config->root, AL_CONFIG_COMPRESSED) && !is_unlisted(job)
-		&& find_common(job, values)
-		&& al_config_edit(job->view->family, out, values, N_SYMBOLS, NULL)
-		&& describes_all(job, plan, out)) {
+	if (job->n_modules > 0 && al_job_edit_config(job, plan, out, &sizes)) {
 		job->config_note = al_format(&job->arena,
 			"family %s with %" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64
-			" wide: %s%s",
-			job->view->family->name, values[0].value, values[1].value, values[2].value,
-			job->writes_folder ? "its config.json has these sizes, so programs that "
-					     "load the family load it"
-					   : "-o FOLDER/ writes a config.json with these sizes, "
-					     "for programs that "
-					     "load the family",
-			warn(job, values[0].value));
+			" wide: %s",
+			job->view->family->name, sizes.n_heads, sizes.n_kv_heads, sizes.d_head,
+			find_readers(job, &sizes));
 		return;
 	}
 	out->length = 0;
 	al_text_add_bytes(out, config->text, config->length);
-	mark(job, config, out);
+	if (job->n_modules > 0)
+		mark(job, config, out);
 }

@@ -12,6 +12,16 @@ static const char *const tensor_types[] = {"f32", "f16", "q4_0", "q4_1", NULL, N
 	"f64", "iq1_m", "bf16", NULL, NULL, NULL, "tq1_0", "tq2_0", NULL, NULL, NULL, "mxfp4",
 	"nvfp4", "q1_0", "q2_0"};
 
+enum { N_TENSOR_TYPES = sizeof(tensor_types) / sizeof(*tensor_types) };
+
+int al_gguf_type(const struct al_dtype *dtype)
+{
+	for (int i = 0; i < N_TENSOR_TYPES; i++)
+		if (tensor_types[i] && al_dtype_named(tensor_types[i]) == dtype)
+			return i;
+	return -1;
+}
+
 /* ---- tensors ---- */
 
 struct info {
@@ -48,9 +58,7 @@ static bool take_tensor_type(struct al_gguf *gguf, struct info *info, struct al_
 
 	if (!al_cursor_u32(&gguf->cursor, &type, "a tensor's type", err))
 		return false;
-	const bool is_known = type < sizeof(tensor_types) / sizeof(*tensor_types)
-		&& tensor_types[type];
-	if (!is_known)
+	if (type >= N_TENSOR_TYPES || !tensor_types[type])
 		return al_fail(err, AL_EINPUT, "type %" PRIu32 ", which ggml doesn't define", type);
 	info->dtype = al_dtype_named(tensor_types[type]);
 	const int64_t row = info->n_dims ? info->shape[info->n_dims - 1] : 1;
@@ -164,7 +172,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 
 	*gguf = (struct al_gguf){.listing = listing,
 		.arena = &listing->checkpoint->arena,
-		.alignment = 32};
+		.alignment = al_gguf_alignment(NULL)};
 	al_cursor_init(&gguf->cursor, &listing->shard->source, listing->shard->source.bytes);
 	return take_all(gguf, err);
 }

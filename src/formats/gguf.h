@@ -8,6 +8,7 @@
  * items lie. */
 struct al_gguf_pair {
 	const char *key, *value, *text;
+	uint64_t begin, end; /* where key, type and value lie */
 	uint64_t items_at, n_items; /* items_at 0: no list */
 	int items_type;
 };
@@ -28,6 +29,12 @@ bool al_gguf_take_pairs(struct al_gguf *gguf, uint64_t n, struct al_error *err) 
 
 /* The pair of that key, or NULL. */
 const struct al_gguf_pair *al_gguf_find_pair(const struct al_shard *shard, const char *key);
+
+/* At what multiples the file's tensors begin; of no file (NULL) and without a key 32. */
+uint64_t al_gguf_alignment(const struct al_shard *shard);
+
+/* GGUF's number of that format of tensors; -1: it has none. */
+int al_gguf_type(const struct al_dtype *dtype);
 
 /* A list: of one kind of items, the other is NULL. */
 struct al_gguf_items {

@@ -176,16 +176,25 @@ static bool check_key(const struct al_gguf *gguf, const char *key, struct al_err
 			gguf->listing->shard->source.path, key);
 }
 
+static const char alignment_key[] = "general.alignment";
+
+uint64_t al_gguf_alignment(const struct al_shard *shard)
+{
+	const struct al_gguf_pair *pair = shard ? al_gguf_find_pair(shard, alignment_key) : NULL;
+
+	return pair ? strtoull(pair->value, NULL, 10) : 32;
+}
+
 static bool check_alignment(struct al_gguf *gguf, enum value_type type,
 	const struct al_gguf_pair *pair, struct al_error *err)
 {
-	if (strcmp(pair->key, "general.alignment") != 0)
+	if (strcmp(pair->key, alignment_key) != 0)
 		return true;
 	gguf->alignment = type == VALUE_U32 ? strtoull(pair->value, NULL, 10) : 0;
 	return (gguf->alignment > 0 && (gguf->alignment & (gguf->alignment - 1)) == 0)
 		|| al_fail(err, AL_EINPUT,
-			"%s: general.alignment is %.40s, expected a power of two of type uint32",
-			gguf->listing->shard->source.path, pair->value);
+			"%s: %s is %.40s, expected a power of two of type uint32",
+			gguf->listing->shard->source.path, alignment_key, pair->value);
 }
 
 static void list_pair(const struct al_gguf *gguf, const struct al_gguf_pair *pair)
@@ -202,11 +211,13 @@ static bool take_pair(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al
 	AL_TEXT(value);
 	enum value_type type;
 
+	pair->begin = gguf->cursor.at;
 	if (!al_gguf_take_text(gguf, "a key", &pair->key, err) || !check_key(gguf, pair->key, err)
 		|| !take_type(gguf, &type, err))
 		return false;
 	if (!take_value(gguf, type, pair, &value, err))
 		return false;
+	pair->end = gguf->cursor.at;
 	pair->value = al_strdup(gguf->arena, value.data);
 	if (!check_alignment(gguf, type, pair, err))
 		return false;

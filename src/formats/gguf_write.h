@@ -1,7 +1,7 @@
-/* Writing GGUF, version 3: metadata, and tensors of float32; gguf.c describes the format. */
+/* Writing GGUF, version 3: metadata, then tensors; gguf.c describes the format. */
 #pragma once
 
-#include "base/base.h"
+#include "formats/tensor_writer.h"
 
 /* A key: a text, a list of texts, or a number below 2^32. */
 struct al_gguf_entry {
@@ -10,15 +10,24 @@ struct al_gguf_entry {
 	const char *const *list; /* [n_list]; NULL: not a list */
 	size_t n_list;
 	uint32_t number;
+	bool is_left_out; /* a key of the source that the file doesn't get */
 };
 
-/* A vector. */
+/* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. The
+ * metadata are those of `source`, a GGUF file, byte for byte in their order, but for those that
+ * entries replace; entries with other keys follow. Without a source (NULL) they are the entries.
+ * Keys of entries and names of tensors must differ. */
+bool al_gguf_create(struct al_tensor_writer **out, const char *path, const struct al_shard *source,
+	const struct al_gguf_entry *entries, size_t n_entries, const struct al_tensor *tensors,
+	size_t n_tensors, struct al_error *err) AL_MUST_CHECK;
+
+/* A vector of float32. */
 struct al_gguf_vector {
 	const char *name;
 	const float *numbers; /* [n] */
 	size_t n;
 };
 
-/* The file appears whole or not at all. Keys and names must differ. */
+/* Writes metadata and vectors. */
 bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t n_entries,
 	const struct al_gguf_vector *vectors, size_t n_vectors, struct al_error *err) AL_MUST_CHECK;

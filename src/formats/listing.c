@@ -1,6 +1,7 @@
 /* What a header claims, held against itself and against the file. */
 
 #include "formats/format.h"
+#include "formats/gguf.h"
 #include "formats/layout.h"
 
 /* Names may be long: the place in the message must not push out what is wrong. */
@@ -95,6 +96,12 @@ void al_listing_add_metadata(struct al_listing *listing, const char *key, const 
 
 const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key)
 {
+	const struct al_gguf_pair *pair = NULL;
+
+	for (size_t i = 0; i < checkpoint->n_shards && !pair; i++)
+		pair = al_gguf_find_pair(&checkpoint->shards[i], key);
+	if (pair && pair->text)
+		return pair->text;
 	for (size_t i = 0; i < checkpoint->n_metadata; i++)
 		if (strcmp(checkpoint->metadata[i].key, key) == 0)
 			return checkpoint->metadata[i].value;

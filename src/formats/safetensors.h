@@ -3,9 +3,7 @@
  * The file appears whole or not at all (base/output.h). */
 #pragma once
 
-#include "formats/checkpoint.h"
-
-struct al_safetensors_writer;
+#include "formats/tensor_writer.h"
 
 /* Adds the JSON of a header, padded, and gives the number of bytes of data that follow. */
 bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *tensors,
@@ -14,29 +12,9 @@ bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *t
 
 /* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
  * must differ; "__metadata__" is none. Of the metadata key and value count. */
-bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
+bool al_safetensors_create(struct al_tensor_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err) AL_MUST_CHECK;
-
-/* The next bytes of the data. More than the header promises are refused. */
-bool al_safetensors_append(struct al_safetensors_writer *writer, const void *bytes, size_t length,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The same from numbers, rounded to the tensor's dtype. */
-bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
-	const struct al_dtype *dtype, const double *values, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* al_output_written of the file. */
-const char *al_safetensors_written(const struct al_safetensors_writer *writer);
-
-/* Puts the file in its place; fewer bytes than promised are refused. The writer is gone afterwards,
- * on failure too. */
-bool al_safetensors_commit(struct al_safetensors_writer *writer,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* Leaves the old file as it was. The writer is gone afterwards; NULL is safe. */
-void al_safetensors_abandon(struct al_safetensors_writer *writer);
 
 /* The index of a sharded folder: in which shard each tensor is, and how many bytes they are. Name,
  * dtype, shape and shard of a tensor count; `shards` are the names of the files. */

@@ -30,16 +30,16 @@ static double cpu_now(void)
 static void write_checkpoint(const char *path, const struct al_tensor *tensors, size_t n)
 {
 	static double values[COLUMNS];
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 
 	for (size_t i = 0; i < COLUMNS; i++)
 		values[i] = (double)i / COLUMNS - 0.5;
 	must(al_safetensors_create(&writer, path, tensors, n, NULL, 0, &err));
 	for (size_t i = 0; i < n; i++)
 		for (int64_t left = tensors[i].n_elements; left > 0; left -= COLUMNS)
-			must(al_safetensors_append_doubles(writer, tensors[i].dtype, values,
+			must(al_tensor_writer_append_doubles(writer, tensors[i].dtype, values,
 				left < COLUMNS ? (size_t)left : COLUMNS, &err));
-	must(al_safetensors_commit(writer, &err));
+	must(al_tensor_writer_commit(writer, &err));
 }
 
 /* ---- opening ---- */

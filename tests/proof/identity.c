@@ -59,7 +59,7 @@ static void repeat_first_head(double *projection, bool is_value)
 				: projection[i * D_MODEL + j];
 }
 
-static bool append(struct al_safetensors_writer *writer, const struct al_dtype *dtype,
+static bool append(struct al_tensor_writer *writer, const struct al_dtype *dtype,
 	struct al_random *random, enum al_method method, struct al_error *err)
 {
 	double values[D_MODEL * D_MODEL];
@@ -70,7 +70,7 @@ static bool append(struct al_safetensors_writer *writer, const struct al_dtype *
 			forget_last_head(values);
 		if (i != OUTPUT && method == AL_METHOD_MERGE)
 			repeat_first_head(values, i == VALUE);
-		if (!al_safetensors_append_doubles(writer, dtype, values,
+		if (!al_tensor_writer_append_doubles(writer, dtype, values,
 			    sizeof(values) / sizeof(*values), err))
 			return false;
 	}
@@ -83,7 +83,7 @@ static bool write_original(const char *path, uint64_t seed, enum al_method metho
 	const struct al_dtype *dtype = al_dtype_stored("F64");
 	int64_t shape[] = {D_MODEL, D_MODEL};
 	struct al_tensor tensors[N_TENSORS] = {{0}};
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 
 	for (size_t i = 0; i < N_TENSORS; i++) {
 		tensors[i].name = names[i];
@@ -97,8 +97,8 @@ static bool write_original(const char *path, uint64_t seed, enum al_method metho
 	const bool ok = append(writer, dtype, random, method, err);
 	al_random_destroy(random);
 	if (ok)
-		return al_safetensors_commit(writer, err);
-	al_safetensors_abandon(writer);
+		return al_tensor_writer_commit(writer, err);
+	al_tensor_writer_abandon(writer);
 	return false;
 }
 

@@ -51,14 +51,13 @@ void fill_normal(double *values, size_t n, uint64_t seed)
 }
 
 /* Bytes 0, 1, 2, ... for what has no numbers. */
-static void append_bytes(struct al_safetensors_writer *writer, const struct al_dtype *dtype,
-	size_t n)
+static void append_bytes(struct al_tensor_writer *writer, const struct al_dtype *dtype, size_t n)
 {
 	for (size_t i = 0; i < n / dtype->block_elements * dtype->block_bytes; i++)
-		must(al_safetensors_append(writer, &(unsigned char){(unsigned char)i}, 1, &err));
+		must(al_tensor_writer_append(writer, &(unsigned char){(unsigned char)i}, 1, &err));
 }
 
-static void append(struct al_safetensors_writer *writer, const struct weight *weight,
+static void append(struct al_tensor_writer *writer, const struct weight *weight,
 	const struct al_dtype *dtype)
 {
 	size_t n = weight_elements(weight);
@@ -68,12 +67,12 @@ static void append(struct al_safetensors_writer *writer, const struct weight *we
 		return;
 	}
 	if (weight->values) {
-		must(al_safetensors_append_doubles(writer, dtype, weight->values, n, &err));
+		must(al_tensor_writer_append_doubles(writer, dtype, weight->values, n, &err));
 		return;
 	}
 	double *values = al_alloc(n, sizeof(*values));
 	fill_normal(values, n, al_hash(AL_HASH_EMPTY, weight->name, strlen(weight->name)));
-	must(al_safetensors_append_doubles(writer, dtype, values, n, &err));
+	must(al_tensor_writer_append_doubles(writer, dtype, values, n, &err));
 	free(values);
 }
 
@@ -81,7 +80,7 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 {
 	const struct al_metadata metadata = {.key = "format", .value = "pt"};
 	struct al_tensor *tensors = al_calloc(n_weights, sizeof(*tensors));
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 
 	for (size_t i = 0; i < n_weights; i++) {
 		tensors[i] = (struct al_tensor){.name = weights[i].name,
@@ -94,7 +93,7 @@ void write_weights(const char *path, const struct weight *weights, size_t n_weig
 	must(al_safetensors_create(&writer, path, tensors, n_weights, &metadata, 1, &err));
 	for (size_t i = 0; i < n_weights; i++)
 		append(writer, &weights[i], tensors[i].dtype);
-	must(al_safetensors_commit(writer, &err));
+	must(al_tensor_writer_commit(writer, &err));
 	free(tensors);
 }
 

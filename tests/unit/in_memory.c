@@ -97,15 +97,15 @@ static struct al_answer *ask(const char *const *words, const struct model *m, co
 /* The folder on disk of a model in memory, and its name. */
 static void write_model(const struct model *m)
 {
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	char path[256];
 
 	assert_true(al_safetensors_create(&writer, test_path(path, &folder, "model.safetensors"),
 		m->checkpoint.tensors, m->checkpoint.n_tensors, NULL, 0, NULL));
 	for (size_t i = 0; i < m->checkpoint.n_tensors; i++)
-		assert_true(al_safetensors_append(writer, m->bytes[i],
+		assert_true(al_tensor_writer_append(writer, m->bytes[i],
 			m->checkpoint.tensors[i].bytes, NULL));
-	assert_true(al_safetensors_commit(writer, NULL));
+	assert_true(al_tensor_writer_commit(writer, NULL));
 	test_write(test_path(path, &folder, "config.json"), m->config.data, m->config.length);
 }
 

@@ -429,20 +429,20 @@ static void writes_all_or_nothing(void **state)
 		.shape = shape,
 		.n_dims = 1};
 	struct place *place = *state;
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	struct al_error err;
 
 	assert_true(al_safetensors_create(&writer, place->file, &tensor, 1, NULL, 0, &err));
-	assert_true(al_safetensors_append(writer, "x", 1, &err));
-	assert_false(al_safetensors_append(writer, "yz", 2, &err));
+	assert_true(al_tensor_writer_append(writer, "x", 1, &err));
+	assert_false(al_tensor_writer_append(writer, "yz", 2, &err));
 	assert_string_equal(err.message, "2 bytes of tensors, expected 1 more");
-	assert_false(al_safetensors_commit(writer, &err));
+	assert_false(al_tensor_writer_commit(writer, &err));
 	assert_string_equal(err.message, "1 bytes of tensors are missing");
 	assert_int_equal(access(place->file, F_OK), -1);
 
 	assert_true(al_safetensors_create(&writer, place->file, &tensor, 1, NULL, 0, &err));
-	al_safetensors_abandon(writer);
-	al_safetensors_abandon(NULL);
+	al_tensor_writer_abandon(writer);
+	al_tensor_writer_abandon(NULL);
 	assert_int_equal(access(place->file, F_OK), -1);
 
 	tensor.dtype = al_dtype_stored("F4");

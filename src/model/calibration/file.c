@@ -48,31 +48,31 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	return tensors;
 }
 
-static bool append_all(struct al_safetensors_writer *writer,
-	const struct al_calibration *calibration, struct al_error *err)
+static bool append_all(struct al_tensor_writer *writer, const struct al_calibration *calibration,
+	struct al_error *err)
 {
 	const struct al_dtype *dtype = al_dtype_stored("F64");
 
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 			const struct al_matrix m = calibration->modules[i].of[kind];
-			if (!al_safetensors_append_doubles(writer, dtype, m.data, m.rows * m.cols,
+			if (!al_tensor_writer_append_doubles(writer, dtype, m.data, m.rows * m.cols,
 				    err))
 				return false;
 		}
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
 		if (calibration->n_queries[kind]
-			&& !al_safetensors_append(writer, calibration->n_queries[kind],
+			&& !al_tensor_writer_append(writer, calibration->n_queries[kind],
 				8 * calibration->n_folds, err))
 			return false;
-	return al_safetensors_append(writer, calibration->sequences, 8 * calibration->n_sequences,
+	return al_tensor_writer_append(writer, calibration->sequences, 8 * calibration->n_sequences,
 		err);
 }
 
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
 	struct al_error *err)
 {
-	struct al_safetensors_writer *writer;
+	struct al_tensor_writer *writer;
 	AL_ARENA(arena);
 	size_t n;
 
@@ -88,8 +88,8 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 		    sizeof(metadata) / sizeof(*metadata), err))
 		return false;
 	if (append_all(writer, calibration, err))
-		return al_safetensors_commit(writer, err);
-	al_safetensors_abandon(writer);
+		return al_tensor_writer_commit(writer, err);
+	al_tensor_writer_abandon(writer);
 	return false;
 }
 
