@@ -1,4 +1,4 @@
-"""GGUF files of models' shapes, whose numbers are a hole: for what llama.cpp allocates."""
+"""GGUF files of models' shapes, whose numbers are a hole, for what llama.cpp allocates, or made up, for what it computes."""
 import math
 import struct
 
@@ -82,16 +82,36 @@ def dtype_of(model, name, shape):
     return 'F32' if len(shape) == 1 or 'gate_inp' in name else model['dtype']
 
 
-def write(path, model):
-    """One-dimensional tensors and routers are F32, as converters write them."""
+def q8_0(values):
+    for at in range(0, len(values), 32):
+        block = values[at:at + 32]
+        scale, = struct.unpack('<e', struct.pack('<e', max(map(abs, block)) / 127))
+        yield struct.pack('<e32b', scale, *(max(-127, min(127, round(value / (scale or 1)))) for value in block))
+
+
+def packed(values, dtype):
+    if dtype == 'Q8_0':
+        return b''.join(q8_0(values))
+    return struct.pack('<%d%s' % (len(values), {'F32': 'f', 'F16': 'e'}[dtype]), *values)
+
+
+def write(path, model, numbers=None):
+    """One-dimensional tensors and routers are F32, as converters write them. `numbers`: of a name and a shape, rows first."""
     pairs = {'general.architecture': model['arch'], 'tokenizer.ggml.model': 'llama',
              **{'%s.%s' % (model['arch'], key): value for key, value in model['keys'].items()}}
     pairs = [pair(key, value) for key, value in pairs.items()] + vocabulary(model['keys']['vocab_size'])
     head, at = b'GGUF' + struct.pack('<IQQ', 3, len(model['tensors']), len(pairs)) + b''.join(pairs), 0
+    places = {}
     for name, shape in model['tensors'].items():
-        code, block, numbers = BYTES[dtype_of(model, name, shape)]
+        code, block, count = BYTES[dtype_of(model, name, shape)]
         head += text(name) + struct.pack('<I%dQIQ' % len(shape), len(shape), *shape, code, at)
-        at += -(-math.prod(shape) // numbers * block // 32) * 32
+        places[name] = at
+        at += -(-math.prod(shape) // count * block // 32) * 32
+    begin = -(-len(head) // 32) * 32
     with open(path, 'wb') as file:
         file.write(head)
-        file.truncate(-(-len(head) // 32) * 32 + at)
+        for name, place in places.items() if numbers else ():
+            shape = model['tensors'][name]
+            file.seek(begin + place)
+            file.write(packed(numbers(name, shape[::-1]), dtype_of(model, name, shape)))
+        file.truncate(begin + at)

@@ -32,6 +32,12 @@ process.exit(0);
 '''
 
 
+def install(home, script):
+    subprocess.run(['npm', 'install', '--silent', '--no-save', '--ignore-scripts', 'node-llama-cpp@' + PACKAGE], cwd=home, check=True)
+    with open(home + '/ask.mjs', 'w') as file:
+        file.write(script)
+
+
 def settings(name):
     for tokens in (1024,) if name == 'gpt2' else (2048, 8192):
         for dtype in FORMATS:
@@ -59,9 +65,7 @@ def ask(home, path, name):
 
 def main():
     with tempfile.TemporaryDirectory() as home:
-        subprocess.run(['npm', 'install', '--silent', '--no-save', '--ignore-scripts', 'node-llama-cpp@' + PACKAGE], cwd=home, check=True)
-        with open(home + '/ask.mjs', 'w') as file:
-            file.write(ASK)
+        install(home, ASK)
         rows = []
         for name, model in gguf_shapes.MODELS.items():
             path = home + '/model.gguf'

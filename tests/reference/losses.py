@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""The loss that attnledger computes of GGUF files that it compressed, against llama.cpp's: llama_cpp_losses.json.
+
+    losses.py ATTNLEDGER
+"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import agreement
+import gguf_shapes
+import made_up
+from gguf_shapes import decoder
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOLERANCE = 1e-4  # llama.cpp caches keys and values in float16
+VOCAB = 320
+TOKENS = made_up.tokens(200, VOCAB)
+EACH = ','.join('%d:%d' % (layer, head) for layer, head in enumerate((1, 5, 3)))
+PAIRS = '0:2,0:3,1:0,1:1,2:4,2:5'  # of heads that share keys and values
+NORMS = {'attn_q_norm': [16], 'attn_k_norm': [16]}
+MODELS = {
+    'llama': decoder('llama', 3, 96, 6, 6, 16, 160, VOCAB, dtype='F32'),
+    'llama in f16': decoder('llama', 3, 96, 6, 6, 16, 160, VOCAB),
+    'llama with groups, of another width': decoder('llama', 3, 64, 6, 3, 16, 160, VOCAB, dtype='F32', tied=True),
+    'qwen2': decoder('qwen2', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', biases=('attn_q', 'attn_k', 'attn_v')),
+    'qwen3': decoder('qwen3', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', **NORMS),
+    'granite': decoder('granite', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', keys={
+        'logit_scale': 2.0, 'residual_scale': .5, 'embedding_scale': 3.0, 'attention.scale': .125}),
+    'gemma2': decoder('gemma2', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', tied=True, keys={
+        'attention.sliding_window': 64, 'attn_logit_softcapping': 5.0, 'final_logit_softcapping': 3.0},
+        post_attention_norm=[96], post_ffw_norm=[96]),
+}
+METHODS = {
+    'identity': '--method identity', 'gqa, 3 groups': '--method gqa --rank 3', 'gqa, 1 group': '--method gqa --rank 1',
+    'drop, a head a layer': '--method drop --drop ' + EACH, 'drop, two heads a layer': '--method drop --drop ' + PAIRS,
+    'merge, a head a layer': '--method merge --drop 1 --calibration calibration'}
+ALONE = ('identity', 'gqa, 3 groups', 'drop, a head a layer', 'merge, a head a layer')
+SHARED = ('identity', 'gqa, 1 group', 'drop, two heads a layer')
+CASES = {'llama': ALONE, 'llama in f16': ALONE, 'llama with groups, of another width': SHARED, 'qwen2': SHARED[:2],
+         'qwen3': SHARED[::2], 'granite': SHARED, 'gemma2': SHARED}
+
+
+def ask(program, *words, folder):
+    return subprocess.run([os.path.abspath(program), *words], cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def prepare(program, model, method, folder):
+    """The copy of the model, in the folder"""
+    gguf_shapes.write(folder + '/source.gguf', MODELS[model], made_up.numbers)
+    with open(folder + '/tokens', 'w') as file:
+        file.write(' '.join(map(str, TOKENS)) + '\n')
+    if 'calibration' in METHODS[method]:
+        ask(program, 'calibrate', 'source.gguf', '-q', '--tokens', 'tokens', '-o', 'calibration', folder=folder)
+    ask(program, 'compress', 'source.gguf', *METHODS[method].split(), '-q', '-o', 'copy.gguf', folder=folder)
+    return folder + '/copy.gguf'
+
+
+def compare(program, row):
+    """How far the losses are apart"""
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(program, row['model'], row['method'], folder)
+        out = ask(program, 'evaluate', 'copy.gguf', '--tokens', 'tokens', '--only', 'loss', '-f', 'json', folder=folder)
+    return abs(json.loads(out)['tables'][0]['rows'][0]['loss'] - row['loss'])
+
+
+def main():
+    with open(HERE + '/llama_cpp_losses.json') as file:
+        vector = json.load(file)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        apart = list(pool.map(lambda row: compare(sys.argv[1], row), vector['rows']))
+    for row, far in zip(vector['rows'], apart):
+        if not far <= TOLERANCE:
+            print('%s, %s: the loss is %.2g off' % (row['model'], row['method'], far))
+    near = [far <= TOLERANCE for far in apart]
+    is_said = agreement.holds('loss of a compressed GGUF file', agreement.versions(vector['made_by'], 'llama.cpp') + ', on a CPU',
+                              len(near), sum(near), 'within 0.0001 nats per token')
+    return 0 if all(near) and is_said else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
