@@ -48,21 +48,21 @@ static bool is_held(const struct al_ledger *ledger, const struct al_saved_entry 
 	int64_t block)
 {
 	const struct al_engine_choice *choice = ledger->ask.engine;
-	const bool is_mask = line->bytes == 1,
-		   is_shared = line->is_routed && choice && choice->engine->has_shared_inputs;
+	const bool is_mask = line->bytes == 1;
 
-	return line->block == block && !is_mask && !is_shared && !line->is_statistic
-		&& line->per != AL_PER_PAIR && line->blocks > 0;
+	return line->block == block && !is_mask && !line->is_statistic && line->per != AL_PER_PAIR
+		&& line->blocks > 0
+		&& !(line->is_routed && choice && choice->engine->has_shared_inputs);
 }
 
-/* Numbers for one token of one block of this kind. */
+/* Numbers for one token of one block of this kind, whose first line is given. */
 static void sum_block(const struct al_ledger *ledger, const struct al_saved_entries *saved,
-	int64_t block, mpq_t out)
+	size_t first, mpq_t out)
 {
 	AL_EXACT(one);
 	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; i < saved->n; i++) {
-		if (!is_held(ledger, &saved->lines[i], block))
+	for (size_t i = first; i < saved->n; i++) {
+		if (!is_held(ledger, &saved->lines[i], saved->lines[first].block))
 			continue;
 		mpq_set(one, saved->lines[i].device);
 		al_exact_divide(one, saved->lines[i].blocks);
@@ -186,29 +186,38 @@ struct peak {
 	bool is_sampling;
 };
 
-static bool is_of_attention(const struct al_saved_entries *saved, int64_t block)
+/* What the engine holds with each attention module and each feed-forward block. */
+struct beside {
+	struct peak attention, feed_forward;
+};
+
+static bool find_beside(struct al_ledger *ledger, const struct al_inference *inference,
+	struct beside *out, struct al_error *err)
 {
-	for (size_t i = 0; i < saved->n; i++)
-		if (saved->lines[i].block == block)
-			return saved->lines[i].part == AL_PART_ATTENTION;
-	return false;
+	const struct al_engine_choice *choice = ledger->ask.engine;
+
+	*out = (struct beside){0};
+	if (!choice)
+		return true;
+	out->attention.formula = choice->engine->with_attention;
+	out->feed_forward.formula = choice->engine->with_feed_forward;
+	return engine_bytes(ledger, inference, out->attention.formula, &out->attention.bytes, err)
+		&& engine_bytes(ledger, inference, out->feed_forward.formula,
+			&out->feed_forward.bytes, err);
 }
 
-static bool try_block(struct al_ledger *ledger, const struct al_inference *inference,
-	const struct al_saved_entries *saved, int64_t block, struct peak *out, mpq_t most,
-	struct al_error *err)
+/* The block of the i-th line, its first. */
+static void try_block(const struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_saved_entries *saved, size_t i, const struct beside *beside,
+	struct peak *out, mpq_t most)
 {
-	const struct al_engine *engine = ledger->ask.engine ? ledger->ask.engine->engine : NULL;
-	struct peak peak = {.block = block};
+	struct peak peak = saved->lines[i].part == AL_PART_ATTENTION ? beside->attention
+								     : beside->feed_forward;
 
-	if (engine)
-		peak.formula = is_of_attention(saved, block) ? engine->with_attention
-							     : engine->with_feed_forward;
-	if (!engine_bytes(ledger, inference, peak.formula, &peak.bytes, err))
-		return false;
+	peak.block = saved->lines[i].block;
 	AL_EXACT(sum);
 	AL_EXACT(more);
-	sum_block(ledger, saved, block, sum);
+	sum_block(ledger, saved, i, sum);
 	al_exact_multiply(sum, al_inference_tokens_at_once(ledger->ask.engine, inference));
 	al_exact_multiply(sum, inference->activation_bytes);
 	al_exact_set(more, peak.bytes);
@@ -217,7 +226,6 @@ static bool try_block(struct al_ledger *ledger, const struct al_inference *infer
 		mpq_set(most, sum);
 		*out = peak;
 	}
-	return true;
 }
 
 static bool try_sampling(struct al_ledger *ledger, const struct al_inference *inference,
@@ -241,15 +249,17 @@ static bool try_sampling(struct al_ledger *ledger, const struct al_inference *in
 static bool find_peak(struct al_ledger *ledger, const struct al_inference *inference,
 	const struct al_saved_entries *saved, struct peak *out, struct al_error *err)
 {
-	AL_EXACT(most);
+	struct beside beside;
 
 	*out = (struct peak){.block = -1};
+	if (!find_beside(ledger, inference, &beside, err))
+		return false;
+	AL_EXACT(most);
 	for (size_t i = 0; i < saved->n; i++) {
 		const int64_t block = saved->lines[i].block;
 		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
 			continue;
-		if (!try_block(ledger, inference, saved, block, out, most, err))
-			return false;
+		try_block(ledger, inference, saved, i, &beside, out, most);
 	}
 	return try_sampling(ledger, inference, out, most, err);
 }

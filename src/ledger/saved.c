@@ -153,12 +153,10 @@ bool al_entry_is_logit_head(const struct al_ledger_entry *t)
 			"vocab");
 }
 
-static void add_tensor(struct al_saved_build *b, size_t i)
+static void add_tensor(struct al_saved_build *b, const struct al_ledger_entry *t)
 {
-	const struct al_ledger_entry *t = &al_ledger_tensors(b->ledger)->items[i];
-
-	if (al_saved_is_matrix(t, AL_PART_FEED_FORWARD))
-		al_saved_add_feed_forward(b, i);
+	if (al_saved_is_feed_forward(t))
+		al_saved_add_feed_forward(b, t);
 	else if (t->stored && t->part == AL_PART_NORM)
 		add_norm(b, t);
 	else if (al_entry_is_logit_head(t))
@@ -214,7 +212,15 @@ static void fill(struct al_saved_build *b, const struct al_ledger_list *tensors,
 				is_grouped(&ledger->modules[i]) ? grouped : lines);
 	add_last_bare_norm(b);
 	for (size_t i = 0; i < tensors->n; i++)
-		add_tensor(b, i);
+		add_tensor(b, &tensors->items[i]);
+}
+
+static void find_matrices(struct al_saved_build *b, const struct al_ledger_list *tensors)
+{
+	b->matrices = al_new_array(b->arena, const struct al_ledger_entry *, tensors->n);
+	for (size_t i = 0; i < tensors->n; i++)
+		if (al_saved_is_feed_forward(&tensors->items[i]))
+			b->matrices[b->n_matrices++] = &tensors->items[i];
 }
 
 static bool has_norm_bias(const struct al_ledger_list *tensors)
@@ -305,6 +311,7 @@ bool al_ledger_saved(struct al_ledger *ledger, const struct al_saving *saving,
 	al_arena_finish(&ledger->saved);
 	al_arena_init(&ledger->saved);
 	b.has_norm_bias = has_norm_bias(tensors);
+	find_matrices(&b, tensors);
 	fill(&b, tensors, lines, grouped);
 	return !b.has_failed;
 }

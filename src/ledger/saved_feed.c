@@ -19,9 +19,9 @@ struct al_sides al_saved_sides(const struct al_ledger_entry *t)
 	return sides;
 }
 
-bool al_saved_is_matrix(const struct al_ledger_entry *t, enum al_part part)
+bool al_saved_is_feed_forward(const struct al_ledger_entry *t)
 {
-	return t->stored && t->part == part && t->is_matrix && t->sees_text
+	return t->stored && t->part == AL_PART_FEED_FORWARD && t->is_matrix && t->sees_text
 		&& t->entry->kind == AL_TENSOR_WEIGHT;
 }
 
@@ -111,14 +111,12 @@ static bool share_block(const struct al_ledger_entry *a, const struct al_ledger_
 static struct al_saved_reading read_block(const struct al_saved_build *b,
 	const struct al_ledger_entry *t)
 {
-	const struct al_ledger_list *tensors = al_ledger_tensors(b->ledger);
 	struct al_saved_reading by = {.is_expert = t->is_expert};
 	int64_t out = 0, in = 0;
 
-	for (size_t i = 0; i < tensors->n; i++) {
-		const struct al_ledger_entry *other = &tensors->items[i];
-		if (!al_saved_is_matrix(other, AL_PART_FEED_FORWARD) || !share_block(other, t)
-			|| other->stored->tensor->role == AL_FEED_ROUTER)
+	for (size_t i = 0; i < b->n_matrices; i++) {
+		const struct al_ledger_entry *other = b->matrices[i];
+		if (!share_block(other, t) || other->stored->tensor->role == AL_FEED_ROUTER)
 			continue;
 		by.readers += reads_model(other) == reads_model(t)
 			&& al_saved_has_adapter(b, al_entry_adapted(other));
@@ -155,23 +153,19 @@ struct al_saved_entry *al_saved_add_width(struct al_saved_build *b, const char *
 
 /* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one
  * to all that isn't an expert. */
-static bool has_earlier_reader(const struct al_ledger *ledger, size_t i)
+static bool has_earlier_reader(const struct al_saved_build *b, const struct al_ledger_entry *t)
 {
-	const struct al_ledger_entry *t = &al_ledger_tensors(ledger)->items[i];
-
-	for (size_t j = 0; j < i; j++) {
-		const struct al_ledger_entry *other = &al_ledger_tensors(ledger)->items[j];
-		if (al_saved_is_matrix(other, AL_PART_FEED_FORWARD) && share_block(other, t)
-			&& reads_model(other)
+	for (size_t i = 0; b->matrices[i] != t; i++) {
+		const struct al_ledger_entry *other = b->matrices[i];
+		if (share_block(other, t) && reads_model(other)
 			&& (!t->is_expert || other->stored->tensor != t->stored->tensor))
 			return true;
 	}
 	return false;
 }
 
-void al_saved_add_feed_forward(struct al_saved_build *b, size_t i)
+void al_saved_add_feed_forward(struct al_saved_build *b, const struct al_ledger_entry *t)
 {
-	const struct al_ledger_entry *t = &al_ledger_tensors(b->ledger)->items[i];
 	struct al_sides sides = al_saved_sides(t);
 
 	if (!reads_model(t)) {
@@ -179,7 +173,7 @@ void al_saved_add_feed_forward(struct al_saved_build *b, size_t i)
 		return;
 	}
 	add_inner(b, "output", t, sides.out, AL_SAVED_OF_INNER);
-	if (has_earlier_reader(b->ledger, i))
+	if (has_earlier_reader(b, t))
 		return;
 	int64_t layers = t->layer < 0 && t->n_layers > 0 ? t->n_layers : 1;
 	const struct al_saved_reading by = read_block(b, t);

@@ -8,6 +8,8 @@ struct al_saved_build {
 	const struct al_saving *saving;
 	struct al_arena *arena;
 	struct al_saved_entries *out;
+	const struct al_ledger_entry **matrices; /* of feed-forward blocks, in the tensors' order */
+	size_t n_matrices;
 	int64_t d_model, tp;
 	bool has_dropout, has_norm_bias;
 	const char *activation; /* "gelu_new"; NULL: not known */
@@ -45,7 +47,7 @@ bool al_saved_has_adapter(const struct al_saved_build *b, enum al_adapted adapte
 
 struct al_sides al_saved_sides(const struct al_ledger_entry *t);
 
-bool al_saved_is_matrix(const struct al_ledger_entry *t, enum al_part part);
+/* Is it a matrix of a feed-forward block? */
+bool al_saved_is_feed_forward(const struct al_ledger_entry *t);
 
-/* Of the i-th tensor. */
-void al_saved_add_feed_forward(struct al_saved_build *b, size_t i);
+void al_saved_add_feed_forward(struct al_saved_build *b, const struct al_ledger_entry *t);

@@ -7,6 +7,11 @@ static int64_t block_of(const struct al_stage *stage, int64_t layer, int64_t n_l
 	return layer * stage->training->pp * stage->training->interleave / n_layers;
 }
 
+static int64_t first_layer(int64_t block, int64_t blocks, int64_t n_layers)
+{
+	return (block * n_layers + blocks - 1) / blocks;
+}
+
 bool al_stage_has_layer(const struct al_stage *stage, int64_t layer, int64_t n_layers)
 {
 	return layer < 0 || n_layers == 0
@@ -15,10 +20,12 @@ bool al_stage_has_layer(const struct al_stage *stage, int64_t layer, int64_t n_l
 
 int64_t al_stage_layers(const struct al_stage *stage, int64_t n_layers)
 {
+	const int64_t pp = stage->training->pp, blocks = pp * stage->training->interleave;
 	int64_t n = 0;
 
-	for (int64_t layer = 0; layer < n_layers; layer++)
-		n += al_stage_has_layer(stage, layer, n_layers);
+	for (int64_t block = stage->index; block < blocks; block += pp)
+		n += first_layer(block + 1, blocks, n_layers)
+			- first_layer(block, blocks, n_layers);
 	return n > 0 ? n : 1;
 }
 
