@@ -66,6 +66,7 @@ bool al_shard_summarize(const struct al_audit_run *run, struct al_shard_file *f,
 	struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
+	const char *layout = o->layout.layout; /* a built-in one is an option like any other */
 	const struct al_json *config = &run->opened->view.config;
 	const struct al_text text = {.data = config->text, .length = config->length};
 	const struct al_texts options = al_options_texts(al_audit_shaping, o, &f->arena);
@@ -79,5 +80,5 @@ bool al_shard_summarize(const struct al_audit_run *run, struct al_shard_file *f,
 			options.items[i]);
 	al_shard_file_say(f, "configuration", al_shard_fingerprint(&f->arena, &text));
 	return (!o->calibration || say_covariance(f, &run->covariance, err))
-		&& (!o->layout.layout || say_file(f, "layout", o->layout.layout, err));
+		&& (!layout || !al_json_is_path(layout) || say_file(f, "layout", layout, err));
 }

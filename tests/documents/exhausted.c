@@ -249,7 +249,9 @@ static void check_parsers(void)
 
 /* ---- commands ---- */
 
-#define CHECKPOINT "tests/data/small-bert.safetensors --heads 3 "
+/* With its layout, which would be looked for among all families each time; reconcile does. */
+#define TENSORS "tests/data/small-bert.safetensors --heads 3 "
+#define CHECKPOINT TENSORS "--layout bert "
 
 /* "@" is a folder for what they write; what one writes others read. */
 static const char *const lines[] = {
@@ -270,7 +272,7 @@ static const char *const lines[] = {
 	"run example-own-variant -o @",
 	"check mhe-memory",
 	"inspect tests/data/odd.safetensors --values",
-	"reconcile " CHECKPOINT "--tensors",
+	"reconcile " TENSORS "--tensors",
 	"audit " CHECKPOINT "--null 1 --threads 1 --tables @",
 	"audit " CHECKPOINT "--only heads,similarity --threads 1 --shard 1/1 --fragment @",
 	"merge @ -f json",
