@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """What attnledger computes of checkpoints that it compressed, against transformers: transformers_copies.json.
 
-    copies.py ATTNLEDGER
+    copies.py COMMANDS
 """
 import concurrent.futures
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 from logits import ask, farthest, listed
 from made_up import write_model
 from tensors import HERE
@@ -54,9 +54,7 @@ def compress(program, case, method, folder):
     os.mkdir(source)
     write_model(source, case['config'], listed(case['tensors']))
     words = words_of(method, case['config'].get('num_hidden_layers', case['config'].get('n_layer')))
-    result = subprocess.run([program, 'compress', source, *words, '--force', '-q', '-o', out], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
-    return out, result.stderr.strip() if result.returncode != 0 else None
+    return out, commands.run(program, 'compress', source, *words, '--force', '-q', '-o', out)
 
 
 def compare(program, vector, logits, copy):
@@ -96,7 +94,7 @@ def main():
     is_said = [agreement.holds('logits or hidden states of a compressed copy, ' + how, judge, len(counted(ran, code)),
                                len(counted(equal, code)), 'within 1e-5 of the largest number, with a cache as well')
                for how, code in (('loaded as it is', False), ('run by modeling_attnledger.py', True))]
-    return 0 if len(equal) == len(ran) and all(is_said) else 1
+    return 0 if len(equal) == len(ran) and all(is_said) and commands.end() else 1
 
 
 if __name__ == '__main__':

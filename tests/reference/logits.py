@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What attnledger computes of small models, against transformers: transformers_logits.json.
 
-    logits.py ATTNLEDGER [CASE...]
+    logits.py COMMANDS [CASE...]
 
 Each case becomes a folder with a config.json and a checkpoint of made-up numbers (made_up.py). What differs by more than
 1e-6 of the largest number must be explained in logits_differences.json, and what is explained there must differ.
@@ -12,11 +12,11 @@ import json
 import math
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 from made_up import tokens, write_model
 from tensors import HERE, expanded, judge
 
@@ -66,11 +66,11 @@ def ask(program, vector, case, folder):
     is_encoder = not case['config']['architectures'][0].endswith(('CausalLM', 'LMHeadModel', 'ConditionalGeneration'))
     with open(folder + '/tokens.txt', 'w') as file:
         print(*tokens(vector['tokens'], vector['vocabulary']), file=file)
-    words = [program, 'evaluate', folder, '--tokens', folder + '/tokens.txt', '--arrays', folder + '/arrays', '--threads', '1',
+    words = ['evaluate', folder, '--tokens', folder + '/tokens.txt', '--arrays', folder + '/arrays', '--threads', '1',
              *([] if is_encoder else ['--array-logits']), *(['--array-heads', '1:*'] if 'heads' in case else [])]
-    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if result.returncode != 0:
-        return None, result.stderr.strip().replace(folder + '/', '')
+    wrong = commands.run(program, *words)
+    if wrong:
+        return None, wrong.replace(folder + '/', '')
     return read(folder + '/arrays', 'hidden.npy' if is_encoder else 'logits.npy'), ''
 
 
@@ -103,7 +103,7 @@ def main():
         'logits or last hidden states of a small model, and what heads give', agreement.versions(
             vector['made_by'], 'transformers', 'torch') + ' in float64', len(chosen), len(equal),
         'within %g of the largest number; the other is explained in `tests/reference/logits_differences.json`' % TOLERANCE)
-    return 0 if all(as_explained) and is_said else 1
+    return 0 if all(as_explained) and is_said and commands.end() else 1
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@ transformers_differences.json, and what is explained there must differ.
 """
 import concurrent.futures
 import json
+import math
 import os
 import re
 import struct
@@ -32,24 +33,25 @@ def numbers(text):
 
 def expanded(name):
     """model.layers.{0-1}.norm as the two names that it stands for"""
-    match = BRACES.search(name)
-    if not match:
-        return [name]
-    return [one for n in numbers(match[1]) for one in expanded(name[:match.start()] + str(n) + name[match.end():])]
+    first, *rest = BRACES.split(name)
+    names = [first]
+    for ranges, text in zip(rest[::2], rest[1::2]):
+        names = ['%s%d%s' % (begin, n, text) for begin in names for n in numbers(ranges)]
+    return names
 
 
 def write_header(path, tensors):
-    header, at = {}, 0
+    rows, at = [], 0
     for kind, names in tensors.items():
         dtype, _, shape = kind.rpartition(' ')
         code, size = BYTES[dtype or 'float32']
         dims = [int(n) for n in shape.split('x') if n]
-        for n in dims:
-            size *= n
+        size *= math.prod(dims)
+        row = '"%%s": {"dtype": "%s", "shape": %s, "data_offsets": [%%d, %%d]}' % (code, dims)
         for name in (one for name in names for one in expanded(name)):
-            header[name] = {'dtype': code, 'shape': dims, 'data_offsets': [at, at + size]}
+            rows.append(row % (name, at, at + size))
             at += size
-    text = json.dumps(header).encode()
+    text = ('{%s}' % ', '.join(rows)).encode()
     with open(path, 'wb') as file:
         file.write(struct.pack('<Q', len(text)) + text)
         file.truncate(8 + len(text) + at)
@@ -59,10 +61,11 @@ def ask(program, *words):
     return subprocess.run([program, *words, '-f', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def faults(result):
-    """One line for each kind of name that differs, and the totals'."""
-    if result.returncode == 0:
+def faults(program, folder):
+    """One line for each kind of name that differs, and the totals'. Tensors are listed where some differ."""
+    if ask(program, 'reconcile', folder).returncode == 0:
         return []
+    result = ask(program, 'reconcile', folder, '--tensors')
     if result.returncode != 1:
         return [result.stderr.strip()]
     kinds = {}
@@ -78,7 +81,7 @@ def compare(program, config, name, of):
         with open(folder + '/config.json', 'w') as file:
             json.dump(dict(config, architectures=[name]), file)
         write_header(folder + '/model.safetensors', of['tensors'])
-        lines = faults(ask(program, 'reconcile', folder, '--tensors'))
+        lines = faults(program, folder)
         count = ask(program, 'count', folder + '/config.json')
         ours = json.loads(count.stdout)['tables'][0]['totals'][0]['parameters'] if count.returncode == 0 else None
         if ours != of['parameters']:

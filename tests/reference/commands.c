@@ -1,0 +1,39 @@
+/* Runs each line of standard input as a command line, in this process; no word has a space. Prints
+ * what it says of errors, then "exit" and its status. What it answers isn't kept. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands/program.h"
+
+static int run(char *line)
+{
+	/* Without what begins a program once more: that would be this one. */
+	const struct al_program program = {.commands = al_full_program.commands,
+		.set_threads = al_full_program.set_threads};
+	enum { MOST_WORDS = 64 };
+	char name[] = "attnledger", *argv[MOST_WORDS] = {name};
+	int argc = 1;
+
+	for (char *word = strtok(line, " \n"); word && argc < MOST_WORDS - 1;
+		word = strtok(NULL, " \n"))
+		argv[argc++] = word;
+	return al_command_line(argc, argv, &program);
+}
+
+int main(void)
+{
+	FILE *statuses = fdopen(dup(STDOUT_FILENO), "w");
+	char line[1 << 14];
+
+	if (!statuses || dup2(STDOUT_FILENO, STDERR_FILENO) < 0
+		|| !freopen("/dev/null", "w", stdout))
+		return 1;
+	while (fgets(line, sizeof(line), stdin)) {
+		const int status = run(line);
+		fflush(NULL);
+		fprintf(statuses, "exit %d\n", status);
+		fflush(statuses);
+	}
+	return 0;
+}
