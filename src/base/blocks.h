@@ -1,5 +1,4 @@
-/* Decoding of the block formats of GGUF: `n` elements, which fill whole blocks, at any
- * alignment. */
+/* The block formats of GGUF: `n` elements, which fill whole blocks, at any alignment. */
 #pragma once
 
 #include <stddef.h>
@@ -25,3 +24,10 @@
 	void al_##name##_to_float(const unsigned char *bytes, size_t n, float *out); \
 	void al_##name##_to_double(const unsigned char *bytes, size_t n, double *out);
 AL_BLOCK_FORMATS(AL_DECLARE_BLOCK_FORMAT)
+
+/* Those that are encoded too: name, bytes of a block of 32 numbers. */
+#define AL_WRITTEN_BLOCK_FORMATS(X) X(q4_0, 18) X(q4_1, 20) X(q5_0, 22) X(q5_1, 24) X(q8_0, 34)
+
+#define AL_DECLARE_WRITTEN(name, bytes_of_block) \
+	void al_##name##_from_double(const double *values, size_t n, unsigned char *bytes);
+AL_WRITTEN_BLOCK_FORMATS(AL_DECLARE_WRITTEN)

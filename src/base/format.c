@@ -119,7 +119,7 @@ static void bf16_from_double(const double *values, size_t n, unsigned char *byte
 	}
 }
 
-static uint16_t f16_of(double value)
+uint16_t al_f16_of(double value)
 {
 	double rounded = fabs(round_to(value, 11, -24));
 	uint16_t sign = signbit(value) ? 0x8000 : 0;
@@ -137,7 +137,7 @@ static uint16_t f16_of(double value)
 static void f16_from_double(const double *values, size_t n, unsigned char *bytes)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint16_t stored = f16_of(values[i]);
+		uint16_t stored = al_f16_of(values[i]);
 		memcpy(bytes + 2 * i, &stored, sizeof(stored));
 	}
 }
@@ -150,6 +150,7 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 
 #define CONVERTED(name) .to_double = name##_to_double, .to_float = name##_to_float
 #define DECODED(name) .to_double = al_##name##_to_double, .to_float = al_##name##_to_float
+#define ENCODED(name) DECODED(name), .from_double = al_##name##_from_double
 #define WRITTEN(name) CONVERTED(name), .from_double = name##_from_double
 
 static const struct al_dtype dtypes[] = {
@@ -183,11 +184,11 @@ static const struct al_dtype dtypes[] = {
 	{.stored = "C64", BYTES(8)},
 	{"q1_0", BLOCK(128, 18), .fallback = "q4_0"},
 	{"q2_0", BLOCK(64, 18), .fallback = "q4_0"},
-	{"q4_0", BLOCK(32, 18), .fallback = "f16", .epsilon = 0x1p-3, DECODED(q4_0)},
-	{"q4_1", BLOCK(32, 20), .fallback = "f16", .epsilon = 0x1p-3, DECODED(q4_1)},
-	{"q5_0", BLOCK(32, 22), .fallback = "f16", .epsilon = 0x1p-4, DECODED(q5_0)},
-	{"q5_1", BLOCK(32, 24), .fallback = "f16", .epsilon = 0x1p-4, DECODED(q5_1)},
-	{"q8_0", BLOCK(32, 34), .fallback = "f16", .epsilon = 0x1p-7, DECODED(q8_0)},
+	{"q4_0", BLOCK(32, 18), .fallback = "f16", .epsilon = 0x1p-3, ENCODED(q4_0)},
+	{"q4_1", BLOCK(32, 20), .fallback = "f16", .epsilon = 0x1p-3, ENCODED(q4_1)},
+	{"q5_0", BLOCK(32, 22), .fallback = "f16", .epsilon = 0x1p-4, ENCODED(q5_0)},
+	{"q5_1", BLOCK(32, 24), .fallback = "f16", .epsilon = 0x1p-4, ENCODED(q5_1)},
+	{"q8_0", BLOCK(32, 34), .fallback = "f16", .epsilon = 0x1p-7, ENCODED(q8_0)},
 	{"q8_1", BLOCK(32, 36), .fallback = "f16"},
 	{"q2_k", BLOCK(256, 84), .fallback = "iq4_nl", .epsilon = 0x1p-1, DECODED(q2_k)},
 	{"q3_k", BLOCK(256, 110), .fallback = "iq4_nl", .epsilon = 0x1p-2, DECODED(q3_k)},
@@ -272,6 +273,14 @@ const struct al_dtype *al_dtype_at(size_t i)
 }
 
 /* ---- sizes ---- */
+
+const struct al_dtype *al_dtype_of_written_row(const struct al_dtype *dtype, int64_t row)
+{
+	while (dtype->fallback
+		&& (!dtype->from_double || row % (int64_t)dtype->block_elements != 0))
+		dtype = al_dtype_named(dtype->fallback);
+	return dtype;
+}
 
 const struct al_dtype *al_dtype_of_row(const struct al_dtype *dtype, int64_t row)
 {

@@ -45,3 +45,6 @@ static inline float al_f16_value(uint16_t stored)
 
 	return al_float_of_bits(sign | al_bits_of_float(al_float_of_bits(bits) - one));
 }
+
+/* Rounded to the nearest, ties to even; what is too large becomes infinite (format.c). */
+uint16_t al_f16_of(double value);

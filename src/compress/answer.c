@@ -163,6 +163,8 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 	}
 	note_error(job, table, has_estimate);
 	note_layout(job, table);
+	if (job->recoded_note)
+		al_table_note(table, "formats: %s", job->recoded_note);
 	if (job->ranks)
 		note_budget(job, table);
 	for (size_t i = 0; i < job->n_modules; i++)

@@ -41,6 +41,56 @@ static void compare_blocks(struct comparison *c, size_t n)
 	}
 }
 
+/* Numbers [first, +n) of the new tensor are in blocks[1], which begins with the block of the first
+ * one, those that they are copies of in blocks[0]. A format rounds by at most the distance of its
+ * two largest numbers in a block. */
+static void compare_rounded(struct comparison *c, const struct al_dtype *dtype, size_t within,
+	size_t n)
+{
+	const float *copied = (void *)c->blocks[0], *found = (void *)c->blocks[1];
+	const size_t block = dtype->block_elements;
+
+	for (size_t begin = 0; begin < within + n; begin += block) {
+		float most = 0;
+		for (size_t i = begin; i < begin + block; i++)
+			most = fmaxf(most, fabsf(found[i]));
+		for (size_t i = begin > within ? begin : within;
+			i < begin + block && i < within + n; i++)
+			if (!(fabs((double)found[i] - (double)copied[i - within])
+				    <= 2 * dtype->epsilon * (double)most))
+				c->n_different++;
+	}
+}
+
+static bool compare_numbers(struct comparison *c, const struct al_planned_tensor *tensor,
+	const struct al_planned_run *run, struct al_error *err)
+{
+	enum { NUMBERS = BLOCK_BYTES / sizeof(float) - 2 * AL_MOST_BLOCK_ELEMENTS };
+	const int64_t block = (int64_t)tensor->recoded->block_elements;
+
+	for (uint64_t done = 0, now; done < run->bytes; done += now * sizeof(float)) {
+		const uint64_t left = (run->bytes - done) / sizeof(float);
+		const int64_t first = (int64_t)(c->at / sizeof(float)), within = first % block;
+		now = left < NUMBERS ? left : NUMBERS;
+		const int64_t n = (int64_t)now, blocks = (within + n + block - 1) / block;
+		const struct al_selection copied = {.first = (int64_t)((run->from + done)
+							    / sizeof(float)),
+						  .run = n,
+						  .n_runs = 1},
+					  found = {.first = first - within,
+						  .run = blocks * block,
+						  .n_runs = 1};
+		if (!al_tensor_read_float(c->original, tensor->source, &copied,
+			    (void *)c->blocks[0], (size_t)n, err)
+			|| !al_tensor_read_float(c->compressed, c->found, &found,
+				(void *)c->blocks[1], (size_t)found.run, err))
+			return false;
+		compare_rounded(c, tensor->recoded, (size_t)within, (size_t)n);
+		c->at += now * sizeof(float);
+	}
+	return true;
+}
+
 static bool compare_run(void *context, const struct al_planned_tensor *tensor,
 	const struct al_planned_run *run, struct al_error *err)
 {
@@ -50,6 +100,8 @@ static bool compare_run(void *context, const struct al_planned_tensor *tensor,
 		c->at += run->bytes;
 		return true;
 	}
+	if (tensor->recoded)
+		return compare_numbers(c, tensor, run, err);
 	for (uint64_t done = 0; done < run->bytes;) {
 		const uint64_t left = run->bytes - done;
 		const size_t now = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
@@ -88,7 +140,13 @@ static bool compare_tensor(struct comparison *c, const struct al_tensor *header,
 				describe(c, header)));
 	else if (!al_planned_tensor_visit(planned, compare_run, c, err))
 		return false;
-	if (c->n_different > 0)
+	if (c->n_different > 0 && planned->recoded)
+		note(c, header->name,
+			al_format(arena,
+				"is not the original's: %" PRIu64
+				" of its numbers differ by more than %s rounds",
+				c->n_different, al_dtype_title(planned->recoded)));
+	else if (c->n_different > 0)
 		note(c, header->name,
 			al_format(arena,
 				"is not the original's: %" PRIu64 " of its %" PRIu64

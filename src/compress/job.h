@@ -48,6 +48,7 @@ struct al_job {
 	bool writes_modeling; /* modeling_attnledger.py, beside the config that names it */
 	uint64_t source; /* the original's hash, once it is written */
 	const char *config_note; /* how config.json describes the copy; NULL: it can't */
+	const char *recoded_note; /* which blocks of numbers were made anew; NULL: none */
 };
 
 /* What a compressed file records of itself: method, and layout and scale of its modules; both

@@ -38,6 +38,12 @@ static char *stem_of(struct maker *m, const struct al_factor *factor)
 	return al_strndup(m->arena, name, n);
 }
 
+/* In what format a tensor's new numbers wait to be written. */
+static const struct al_dtype *aside_of(const struct al_dtype *stored)
+{
+	return stored->block_elements > 1 ? al_dtype_named("f32") : stored;
+}
+
 static bool add_new(struct maker *m, const char *name, enum al_module_piece piece, int64_t rows,
 	int64_t width, struct al_error *err)
 {
@@ -53,7 +59,7 @@ static bool add_new(struct maker *m, const char *name, enum al_module_piece piec
 			.piece = piece,
 			.width = width,
 			.rows = rows,
-			.dtype = query->dtype});
+			.dtype = aside_of(query->dtype)});
 	return true;
 }
 
@@ -82,7 +88,7 @@ static void add_runs(struct maker *m, const struct al_factor *factor, enum al_mo
 				.column = column,
 				.width = is_left ? n * per_head : 0,
 				.rows = factor->rows,
-				.dtype = run->tensor->dtype};
+				.dtype = aside_of(run->tensor->dtype)};
 			add(m, slice);
 			column += slice.width;
 		}
@@ -213,7 +219,7 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 		if (factor->runs[i].width % factor->width != 0)
 			return al_fail(err, AL_EINPUT, "tensor %s interleaves parts of heads",
 				tensor->name);
-		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
+		if (!tensor->dtype->to_double || !aside_of(tensor->dtype)->from_double)
 			return al_fail(err, AL_EINPUT,
 				"tensor %s has dtype %s, which compress can't write", tensor->name,
 				al_dtype_title(tensor->dtype));

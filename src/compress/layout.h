@@ -53,7 +53,7 @@ struct al_slice {
 	enum al_module_piece piece;
 	int64_t column, width; /* columns of the piece that are here then; 0: none */
 	int64_t rows; /* of the piece */
-	const struct al_dtype *dtype;
+	const struct al_dtype *dtype; /* of what is new, put aside */
 	uint64_t aside; /* while it is written: where what is new waits */
 };
 

@@ -166,6 +166,20 @@ static const char *temporary_path(struct al_job *job, const char *path)
 	return al_output_is_direct(path) ? P_tmpdir "/" : al_strndup(&job->arena, path, length);
 }
 
+/* All tensors go into a safetensors file, those as they are too. */
+static bool check_formats(const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		if (!tensor->dtype->stored)
+			return al_fail(err, AL_EINPUT,
+				"tensor %s has dtype %s, which a safetensors file can't hold%s",
+				tensor->name, al_dtype_title(tensor->dtype),
+				checkpoint->shards[0].pairs ? "; use -o FILE.gguf" : "");
+	}
+	return true;
+}
+
 bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err)
 {
 	job->writes_gguf = writes_gguf(path);
@@ -173,7 +187,9 @@ bool al_job_open_output(struct al_job *job, const char *path, struct al_error *e
 	const bool ok = job->writes_folder ? check_folder(job, path, err)
 					   : check_file(job, path, err);
 
-	return ok && (!job->writes_gguf || al_job_check_gguf(job, path, err))
+	return ok
+		&& (job->writes_gguf ? al_job_check_gguf(job, path, err)
+				     : check_formats(job->view->checkpoint, err))
 		&& al_spill_open(&job->aside, temporary_path(job, path), err);
 }
 
@@ -183,6 +199,7 @@ bool al_job_open_output(struct al_job *job, const char *path, struct al_error *e
 static bool check_gain(const struct al_plan *plan, struct al_error *err)
 {
 	const struct al_checkpoint *source = plan->job->view->checkpoint;
+	const char *recoded = plan->job->recoded_note;
 	uint64_t before = 0, after = 0;
 
 	for (size_t i = 0; i < source->n_tensors; i++)
@@ -193,8 +210,9 @@ static bool check_gain(const struct al_plan *plan, struct al_error *err)
 		|| al_fail(err, AL_EINPUT,
 			"the result would have %" PRIu64
 			" bytes of tensors, the source has %" PRIu64
-			": use smaller ranks, or --force",
-			after, before);
+			": use smaller ranks, or --force%s%s%s",
+			after, before, recoded ? " (" : "", recoded ? recoded : "",
+			recoded ? ")" : "");
 }
 
 /* Asks the options' check about what was written. */
@@ -276,28 +294,14 @@ static bool write_folder(const struct al_plan *plan, const struct al_text *confi
 	return false;
 }
 
-/* All tensors go into a safetensors file, those as they are too. */
-static bool check_formats(const struct al_checkpoint *checkpoint, struct al_error *err)
-{
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		const struct al_tensor *tensor = &checkpoint->tensors[i];
-		if (!tensor->dtype->stored)
-			return al_fail(err, AL_EINPUT,
-				"tensor %s has dtype %s, which a safetensors file can't hold",
-				tensor->name, al_dtype_title(tensor->dtype));
-	}
-	return true;
-}
-
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
 
-	if ((!job->writes_gguf && !check_formats(job->view->checkpoint, err))
-		|| !al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
+	if (!al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
-	if (!check_gain(&plan, err) || (job->writes_gguf && !al_job_describe_gguf(job, &plan, err)))
+	if ((job->writes_gguf && !al_job_describe_gguf(job, &plan, err)) || !check_gain(&plan, err))
 		return false;
 	AL_TEXT(config);
 	if (job->view->has_config && !job->writes_gguf)

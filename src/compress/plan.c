@@ -41,27 +41,50 @@ static void add_tensor(struct al_plan *plan, struct al_tensor header,
 	plan->tensors[plan->n++] = tensor;
 }
 
+/* Blocks of numbers stay as they are where whole ones go and none comes. */
+static bool keeps_blocks(const struct al_planned_tensor *tensor)
+{
+	const int64_t block = tensor->is_slow ? 1 : (int64_t)tensor->source->dtype->block_elements;
+
+	for (size_t i = 0; i < tensor->n_changes; i++) {
+		const struct al_slice *change = tensor->changes[i];
+		if (change->width > 0 || change->first % block != 0 || change->length % block != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The shape and the format of a changed tensor. */
+static void describe_changed(struct al_plan *plan, struct al_planned_tensor *tensor,
+	struct al_tensor *header)
+{
+	const struct al_tensor *source = tensor->source;
+	int64_t *shape = al_new_array(&plan->job->arena, int64_t, source->n_dims);
+	const size_t axis = source->n_dims == 2 && !tensor->is_slow ? 1 : 0;
+
+	memcpy(shape, source->shape, source->n_dims * sizeof(*shape));
+	for (size_t i = 0; i < tensor->n_changes; i++)
+		shape[axis] += tensor->changes[i]->width - tensor->changes[i]->length;
+	header->shape = shape;
+	header->n_elements = source->n_elements / source->shape[axis] * shape[axis];
+	if (source->dtype->block_elements > 1 && !keeps_blocks(tensor))
+		header->dtype = tensor->recoded = al_dtype_of_written_row(source->dtype,
+			shape[source->n_dims - 1]);
+	tensor->bytes = (uint64_t)header->n_elements / header->dtype->block_elements
+		* header->dtype->block_bytes;
+}
+
 /* A tensor of which nothing is left isn't stored. */
 static void add_source(struct al_plan *plan, const struct al_tensor *source)
 {
 	struct al_planned_tensor tensor = {.source = source, .bytes = source->bytes};
 	struct al_tensor header = *source;
-	int64_t change = 0;
 
 	collect(plan, &tensor);
-	for (size_t i = 0; i < tensor.n_changes; i++)
-		change += tensor.changes[i]->width - tensor.changes[i]->length;
-	if (tensor.n_changes > 0) {
-		int64_t *shape = al_new_array(&plan->job->arena, int64_t, source->n_dims);
-		const size_t axis = source->n_dims == 2 && !tensor.is_slow ? 1 : 0;
-		memcpy(shape, source->shape, source->n_dims * sizeof(*shape));
-		shape[axis] += change;
-		if (shape[axis] == 0)
-			return;
-		tensor.bytes = tensor.bytes / (uint64_t)source->shape[axis] * (uint64_t)shape[axis];
-		header.shape = shape;
-	}
-	add_tensor(plan, header, tensor);
+	if (tensor.n_changes > 0)
+		describe_changed(plan, &tensor, &header);
+	if (tensor.n_changes == 0 || header.n_elements > 0)
+		add_tensor(plan, header, tensor);
 }
 
 static void add_new(struct al_plan *plan, const struct al_slice *slice)
@@ -108,25 +131,33 @@ void al_plan_make(struct al_plan *plan, struct al_job *job)
 
 /* ---- runs ---- */
 
+/* Of so many numbers, which fill whole blocks. */
+static uint64_t bytes_of(const struct al_planned_tensor *tensor, int64_t n)
+{
+	const struct al_dtype *dtype = tensor->recoded ? al_dtype_named("f32")
+						       : tensor->source->dtype;
+
+	return (uint64_t)n / dtype->block_elements * dtype->block_bytes;
+}
+
 /* One stretch along the head axis: what stays, with what was put in between. */
 static bool visit_stretch(const struct al_planned_tensor *tensor, const struct al_head_axis *axis,
 	int64_t at_outer, al_visit_run *visit, void *context, struct al_error *err)
 {
-	const uint64_t unit = (uint64_t)axis->inner * tensor->source->dtype->block_bytes;
-	const uint64_t begin = (uint64_t)(at_outer * axis->length) * unit;
+	const int64_t begin = at_outer * axis->length;
 	int64_t at = 0;
 
 	for (size_t i = 0; i <= tensor->n_changes; i++) {
 		const struct al_slice *change = i < tensor->n_changes ? tensor->changes[i] : NULL;
 		const int64_t to = change ? change->first : axis->length;
 		const struct al_planned_run kept = {.is_copied = true,
-			.from = begin + (uint64_t)at * unit,
-			.bytes = (uint64_t)(to - at) * unit};
+			.from = bytes_of(tensor, (begin + at) * axis->inner),
+			.bytes = bytes_of(tensor, (to - at) * axis->inner)};
 		if (kept.bytes > 0 && !visit(context, tensor, &kept, err))
 			return false;
 		if (!change)
 			return true;
-		const uint64_t bytes = (uint64_t)change->width * unit;
+		const uint64_t bytes = bytes_of(tensor, change->width * axis->inner);
 		const struct al_planned_run added = {.bytes = bytes,
 			.from = change->aside + (uint64_t)at_outer * bytes};
 		if (bytes > 0 && !visit(context, tensor, &added, err))

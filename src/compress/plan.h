@@ -8,6 +8,8 @@
 
 struct al_planned_tensor {
 	const struct al_tensor *source; /* NULL: new, all of it in one change */
+	const struct al_dtype *recoded; /* its numbers are written anew in this format; NULL: bytes
+					   that stay are copied */
 	bool is_slow;
 	const struct al_slice **changes; /* that make room for other numbers, by their place along
 					    the source's head axis */
@@ -25,7 +27,8 @@ struct al_plan {
 /* The job's arena owns the plan. */
 void al_plan_make(struct al_plan *plan, struct al_job *job);
 
-/* Bytes that follow each other in the new tensor. */
+/* Bytes that follow each other in the new tensor; of one that is recoded, those of its and its
+ * source's numbers in float32. */
 struct al_planned_run {
 	bool is_copied; /* from the source's byte `from` on, else from what was put aside */
 	uint64_t from, bytes;

@@ -52,16 +52,20 @@ bool al_job_encode(struct al_job *job, struct al_job_module *module, struct al_e
 
 /* ---- data ---- */
 
+/* Numbers that a recoded tensor's blocks are made of. */
+enum { NUMBERS = 64 * AL_MOST_BLOCK_ELEMENTS };
+
 struct copy {
 	const struct al_job *job;
 	struct al_tensor_writer *writer;
 	unsigned char *block; /* [BLOCK_BYTES] */
+	double *numbers; /* [NUMBERS], of a recoded tensor: the first n wait */
+	size_t n;
 };
 
-static bool write_run(void *context, const struct al_planned_tensor *tensor,
+static bool write_bytes(struct copy *copy, const struct al_planned_tensor *tensor,
 	const struct al_planned_run *run, struct al_error *err)
 {
-	const struct copy *copy = context;
 	const struct al_job *job = copy->job;
 
 	for (uint64_t done = 0; done < run->bytes;) {
@@ -75,6 +79,57 @@ static bool write_run(void *context, const struct al_planned_tensor *tensor,
 		done += now;
 	}
 	return true;
+}
+
+static bool flush(struct copy *copy, const struct al_planned_tensor *tensor, struct al_error *err)
+{
+	const size_t n = copy->n;
+
+	copy->n = 0;
+	return n == 0
+		|| al_tensor_writer_append_doubles(copy->writer, tensor->recoded, copy->numbers, n,
+			err);
+}
+
+/* The next numbers of a run, in float32. */
+static bool read_numbers(const struct copy *copy, const struct al_planned_tensor *tensor,
+	bool is_copied, uint64_t from, size_t n, struct al_error *err)
+{
+	const struct al_job *job = copy->job;
+	const struct al_selection selection = {.first = (int64_t)(from / sizeof(float)),
+		.run = (int64_t)n,
+		.n_runs = 1};
+	float *numbers = (void *)copy->block;
+
+	if (!(is_copied ? al_tensor_read_float(job->view->checkpoint, tensor->source, &selection,
+		      numbers, n, err)
+			: al_spill_get(&job->aside, from, numbers, n * sizeof(float), err)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		copy->numbers[copy->n + i] = (double)numbers[i];
+	return true;
+}
+
+static bool write_numbers(struct copy *copy, const struct al_planned_tensor *tensor,
+	const struct al_planned_run *run, struct al_error *err)
+{
+	for (uint64_t done = 0; done < run->bytes;) {
+		const size_t left = (size_t)((run->bytes - done) / sizeof(float));
+		const size_t now = left < NUMBERS - copy->n ? left : NUMBERS - copy->n;
+		if (!read_numbers(copy, tensor, run->is_copied, run->from + done, now, err))
+			return false;
+		copy->n += now;
+		done += now * sizeof(float);
+		if (copy->n == NUMBERS && !flush(copy, tensor, err))
+			return false;
+	}
+	return true;
+}
+
+static bool write_run(void *context, const struct al_planned_tensor *tensor,
+	const struct al_planned_run *run, struct al_error *err)
+{
+	return (tensor->recoded ? write_numbers : write_bytes)(context, tensor, run, err);
 }
 
 /* The tensors of a shard, or of all; they are in the order of their shards. */
@@ -98,13 +153,15 @@ static struct part part_of(const struct al_plan *plan, size_t shard)
 static bool write_tensors(const struct al_plan *plan, struct part part,
 	struct al_tensor_writer *writer, struct al_error *err)
 {
-	struct copy copy = {plan->job, writer, al_alloc(BLOCK_BYTES, 1)};
+	AL_FREED unsigned char *block = al_alloc(BLOCK_BYTES, 1);
+	AL_FREED double *numbers = al_alloc(NUMBERS, sizeof(*numbers));
+	struct copy copy = {plan->job, writer, block, numbers, 0};
 	bool ok = true;
 
 	for (size_t i = part.first; ok && i < part.first + part.n; i++)
 		ok = al_planned_tensor_visit(&plan->tensors[i], write_run, &copy, err)
+			&& flush(&copy, &plan->tensors[i], err)
 			&& al_tensor_writer_align(writer, err);
-	free(copy.block);
 	return ok;
 }
 

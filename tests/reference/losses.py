@@ -17,6 +17,7 @@ from gguf_shapes import decoder
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOLERANCE = 1e-4  # llama.cpp caches keys and values in float16
+OF_BLOCKS = 1e-3  # and rounds what it multiplies by blocks to eight bits
 VOCAB = 320
 TOKENS = made_up.tokens(200, VOCAB)
 EACH = ','.join('%d:%d' % (layer, head) for layer, head in enumerate((1, 5, 3)))
@@ -25,6 +26,7 @@ NORMS = {'attn_q_norm': [16], 'attn_k_norm': [16]}
 MODELS = {
     'llama': decoder('llama', 3, 96, 6, 6, 16, 160, VOCAB, dtype='F32'),
     'llama in f16': decoder('llama', 3, 96, 6, 6, 16, 160, VOCAB),
+    'llama in q8_0': decoder('llama', 3, 96, 6, 6, 16, 160, VOCAB, dtype='Q8_0'),
     'llama with groups, of another width': decoder('llama', 3, 64, 6, 3, 16, 160, VOCAB, dtype='F32', tied=True),
     'qwen2': decoder('qwen2', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', biases=('attn_q', 'attn_k', 'attn_v')),
     'qwen3': decoder('qwen3', 3, 96, 6, 3, 16, 160, VOCAB, dtype='F32', **NORMS),
@@ -37,10 +39,12 @@ MODELS = {
 METHODS = {
     'identity': '--method identity', 'gqa, 3 groups': '--method gqa --rank 3', 'gqa, 1 group': '--method gqa --rank 1',
     'drop, a head a layer': '--method drop --drop ' + EACH, 'drop, two heads a layer': '--method drop --drop ' + PAIRS,
+    'drop, two heads a layer, within blocks': '--method drop --drop 0:1,0:4,1:0,1:5,2:2,2:3',
     'merge, a head a layer': '--method merge --drop 1 --calibration calibration'}
 ALONE = ('identity', 'gqa, 3 groups', 'drop, a head a layer', 'merge, a head a layer')
 SHARED = ('identity', 'gqa, 1 group', 'drop, two heads a layer')
-CASES = {'llama': ALONE, 'llama in f16': ALONE, 'llama with groups, of another width': SHARED, 'qwen2': SHARED[:2],
+BLOCKS = ('identity', 'gqa, 3 groups', 'drop, two heads a layer', 'drop, two heads a layer, within blocks')
+CASES = {'llama': ALONE, 'llama in f16': ALONE, 'llama in q8_0': BLOCKS, 'llama with groups, of another width': SHARED, 'qwen2': SHARED[:2],
          'qwen3': SHARED[::2], 'granite': SHARED, 'gemma2': SHARED}
 
 
@@ -60,11 +64,12 @@ def prepare(program, model, method, folder):
 
 
 def compare(program, row):
-    """How far the losses are apart"""
+    """How far the losses are apart, of what they may be"""
     with tempfile.TemporaryDirectory() as folder:
         prepare(program, row['model'], row['method'], folder)
         out = ask(program, 'evaluate', 'copy.gguf', '--tokens', 'tokens', '--only', 'loss', '-f', 'json', folder=folder)
-    return abs(json.loads(out)['tables'][0]['rows'][0]['loss'] - row['loss'])
+    allowed = OF_BLOCKS if MODELS[row['model']]['dtype'] == 'Q8_0' else TOLERANCE
+    return abs(json.loads(out)['tables'][0]['rows'][0]['loss'] - row['loss']) / allowed
 
 
 def main():
@@ -73,11 +78,12 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         apart = list(pool.map(lambda row: compare(sys.argv[1], row), vector['rows']))
     for row, far in zip(vector['rows'], apart):
-        if not far <= TOLERANCE:
-            print('%s, %s: the loss is %.2g off' % (row['model'], row['method'], far))
-    near = [far <= TOLERANCE for far in apart]
+        if not far <= 1:
+            print('%s, %s: the losses are %.2g times as far apart as they may be' % (row['model'], row['method'], far))
+    near = [far <= 1 for far in apart]
     is_said = agreement.holds('loss of a compressed GGUF file', agreement.versions(vector['made_by'], 'llama.cpp') + ', on a CPU',
-                              len(near), sum(near), 'within 0.0001 nats per token')
+                              len(near), sum(near), 'within 0.0001 nats per token; of q8_0 within 0.001: llama.cpp rounds what '
+                              'it multiplies by blocks to eight bits')
     return 0 if all(near) and is_said else 1
 
 

@@ -264,6 +264,36 @@ static void names_and_fallbacks_are_sound(void **state)
 	}
 }
 
+/* A block of 32 numbers, of which ggml makes these bytes (gguf 0.19.0, quants.quantize). */
+static void blocks_are_those_of_ggml(void **state)
+{
+	static const struct {
+		const char *format, *bytes;
+	} rows[] = {
+		{"q4_0", "003530b752d9742b9641b8630a852ca741c9"},
+		{"q4_1", "333400c140d962fb952eb751da730c953ec851ea"},
+		{"q5_0", "003128954aa9605fa493e8472c8160c51409584d9281"},
+		{"q5_1", "113000c12ab55aa980a2d5f72a4c7f91c4e6193b6e80b3d5"},
+		{"q8_0", "0a2581f6a116c036e08b00aa20ca40ea940ab429d449f39e13bd33dd87fda71dc73c"},
+	};
+	double numbers[32];
+
+	(void)state;
+	for (int i = 0; i < 32; i++)
+		numbers[i] = (i * 37 % 64 - 40) / 16.0;
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		unsigned char bytes[64];
+		char text[2 * sizeof(bytes) + 1] = "";
+		const struct al_dtype *dtype = al_dtype_named(rows[row].format);
+		dtype->from_double(numbers, 32, bytes);
+		for (size_t i = 0; i < dtype->block_bytes; i++)
+			snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+		assert_string_equal(text, rows[row].bytes);
+	}
+	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q4_k"), 512)->name, "q5_0");
+	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q8_0"), 240)->name, "f16");
+}
+
 static void an_unknown_name_is_refused(void **state)
 {
 	const struct al_dtype *dtype;
@@ -290,6 +320,7 @@ int main(void)
 		cmocka_unit_test(epsilon_is_the_step_behind_one),
 		cmocka_unit_test(sizes_are_whole_and_bounded),
 		cmocka_unit_test(names_and_fallbacks_are_sound),
+		cmocka_unit_test(blocks_are_those_of_ggml),
 		cmocka_unit_test(an_unknown_name_is_refused),
 	};
 
