@@ -193,7 +193,8 @@ static void quantized_tensors_are_refused(void **state)
 	char path[4096];
 	const struct question q = {{"compress", path, "--method", "identity", "-o",
 					   "never.safetensors"},
-		"tensor blk.0.attn_k.weight has dtype q4_0, which a safetensors file can't hold"};
+		"tensor blk.0.attn_k.weight has dtype q4_0, which a safetensors file can't hold; "
+		"use -o FILE.gguf"};
 	struct al_answer *answer;
 	struct al_error err = {0};
 	(void)state;
