@@ -97,8 +97,11 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 		al_table_note(table, "a step processes %lld tokens and samples %lld sequences",
 			(long long)c->chunk, (long long)c->sequences);
 	const struct al_cache_entries cache = al_request_cache(q);
-	if (c->engine->windows && has_windows(&cache))
-		al_table_note(table, "%s", c->engine->windows);
+	const char *windows = c->holds_windows_whole && c->engine->no_windows
+		? c->engine->no_windows
+		: c->engine->windows;
+	if (windows && has_windows(&cache))
+		al_table_note(table, "%s", windows);
 	if (c->engine->group_spread > 0 && cache.n > 0 && !al_cache_is_grouped(c->engine, &cache))
 		al_table_warn(table,
 			"%s groups these layers in its own way, which isn't known: each takes "

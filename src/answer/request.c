@@ -45,7 +45,7 @@ const struct al_option_row al_engine_rows[] = {
 	OPTION_COUNT(struct al_asked, sequences, "max-num-seqs", "N",
 		"sequences that a step samples (default: the engine's)", .least = 1),
 	OPTION_FLAG(struct al_asked, holds_windows_whole, "swa-full",
-		"window layers hold the whole context (llama.cpp)"),
+		"window layers hold the whole context (llama.cpp, sglang)"),
 	OPTION_COUNT(struct al_asked, max_model_len, "max-model-len", "N",
 		"longest sequence that the engine is started for (default: the model's context)",
 		.least = 1),

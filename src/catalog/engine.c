@@ -55,6 +55,8 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("since", TEXT, AT(since))},
 	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
 	{AL_KEY("windows", TEXT, AT(windows))},
+	{AL_KEY("no_windows", TEXT, AT(no_windows))},
+	{AL_TEXTS_FIELD("windowed", AT(windowed.items), AT(windowed.n))},
 	{AL_KEY("beyond", TEXT, AT(beyond))},
 	{AL_KEY("heads", WORD, AT(heads)), .is_required = true, AL_WORDS(heads_names)},
 	{AL_KEY("latents", WORD, AT(latents)), .is_required = true, AL_WORDS(latents_names)},

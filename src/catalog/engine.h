@@ -8,8 +8,10 @@
  * values of all heads; "expands" are the kinds of latents that are, however others are held.
  * "window" is how many tokens a layer with a window holds of a sequence of `seq`, "peak_window"
  * while prompts are processed, which `memory` and `fit` ask about, "windows" what answers about
- * models with such layers note of it, "block" what numbers of tokens are rounded up to, "chunk" how
- * many tokens a step processes (0: all), "sequences" how many it samples. With "one_format" all
+ * models with such layers note of it, "windowed" the families whose windows it uses (without it:
+ * all), "no_windows" what answers about others note, "block" what numbers of tokens are rounded up
+ * to, "chunk" how many tokens a step processes (0: all), "sequences" how many it samples. With
+ * "one_format" all
  * that is cached of a token has the cache's format, whatever an entry's own is. "states" is the
  * format of what is cached once for a sequence and has no format of its own; without it, that of
  * the cache, or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond
@@ -82,6 +84,7 @@ struct al_engine_state {
 struct al_engine {
 	const char *name, *title, *version, *since, *source; /* version: that was asked for */
 	const char *windows, *beyond; /* NULL: there is nothing to note */
+	const char *no_windows; /* NULL: as windows */
 	enum al_engine_heads heads;
 	enum al_engine_latents latents;
 	enum al_engine_covers covers;
@@ -110,6 +113,7 @@ struct al_engine {
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 	struct al_texts expands; /* "selected" */
+	struct al_texts windowed; /* "gpt_oss" */
 	struct al_texts causes; /* "--mtp": settings that a log may not have */
 	struct al_texts versions; /* in which a rule changed */
 	const struct al_log_line *log; /* engine_log.h */

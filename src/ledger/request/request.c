@@ -418,6 +418,13 @@ static bool find_prefix_caching(struct al_engine_choice *choice, const struct al
 		|| al_fail_unknown(err, "--prefix-caching", asked->prefix_caching, words, 2);
 }
 
+/* Does the engine hold the whole context in layers of the family that have a window? */
+static bool ignores_windows(const struct al_request *q, const struct al_engine *engine)
+{
+	return engine->windowed.n > 0 && q->family
+		&& al_find_name(q->family->name, engine->windowed.items, engine->windowed.n) < 0;
+}
+
 static bool find_engine(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	const char *name = asked->engine ? asked->engine : "ideal";
@@ -434,6 +441,7 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 		.asked_sequences = asked->sequences};
 	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
 		return al_in(err, "--engine");
+	choice->holds_windows_whole |= ignores_windows(q, choice->engine);
 	const struct al_dtype *unused;
 	if (asked->state_dtype && !al_dtype_find(asked->state_dtype, &unused, err))
 		return al_in(err, "--mamba-ssm-cache-dtype");
