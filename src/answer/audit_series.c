@@ -211,15 +211,17 @@ static bool find_strongest(const struct al_calibration *calibration, enum al_sta
 	return true;
 }
 
-/* What heads attend to; moments are let go. */
+/* What heads attend to. */
 static bool find_behavior(struct al_running *running, const struct al_watch *watch,
 	struct step *step, struct al_error *err)
 {
 	struct al_calibration calibration;
 
-	if (!al_calibration_record(&calibration, &running->network, &running->all, 1, watch, err))
+	if (!al_calibration_begin(&calibration, &running->network, &running->all, 1, err))
 		return false;
-	const bool ok = find_strongest(&calibration, AL_STATISTIC_PREVIOUS, &step->previous, err)
+	const bool ok = al_calibration_record(&calibration, &running->network, &running->all, NULL,
+				watch, err)
+		&& find_strongest(&calibration, AL_STATISTIC_PREVIOUS, &step->previous, err)
 		&& find_strongest(&calibration, AL_STATISTIC_FIRST, &step->first, err)
 		&& find_strongest(&calibration, AL_STATISTIC_SUCCESSORS, &step->induction, err);
 	al_calibration_finish(&calibration);

@@ -34,23 +34,16 @@ static void remove_empty(void *folder)
 	(void)rmdir(folder);
 }
 
-bool al_calibration_folder_make(struct al_session *session, const char *folder,
+const char *al_calibration_folder_make(struct al_session *session, const char *folder,
 	struct al_error *err)
 {
 	const bool is_new = al_path_kind(folder) == AL_PATH_NONE;
 
 	if (!al_folder_make(folder, err))
-		return false;
+		return NULL;
 	if (is_new)
 		al_arena_defer(&session->arena, remove_empty, al_strdup(&session->arena, folder));
-	return true;
-}
-
-bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
-	const char *folder, struct al_error *err)
-{
-	return al_calibration_write(calibration,
-		al_format(&session->arena, "%s/calibration.safetensors", folder), err);
+	return al_format(&session->arena, "%s/calibration.safetensors", folder);
 }
 
 static bool is_imatrix(const char *path)
@@ -323,48 +316,83 @@ static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_row
 struct calibrating {
 	struct al_session *session;
 	const struct calibrate_options *options;
+	const char *path; /* of the file */
 	struct al_opened_model model;
 };
 
-static bool put_imatrix(struct calibrating *c, const struct al_calibration *calibration,
+/* The file's table, and what the answer says of the model. */
+static bool tell(struct calibrating *c, const struct al_calibration *calibration,
 	struct al_error *err)
 {
-	const struct al_input_options *input = &c->options->input;
-	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
-
-	al_table_note(c->session->tables[0],
-		"the imatrix covers attention's weights, with means and mean squares "
-		"of their inputs; llama.cpp quantizes other tensors without one, and "
-		"refuses types that need it");
-	return al_imatrix_write(calibration, &c->model.file->view, dataset, c->options->target,
-		err);
-}
-
-static bool record(struct calibrating *c, struct al_error *err)
-{
 	const struct al_checkpoint *checkpoint = c->model.file->checkpoint;
-	struct al_calibration *calibration = new_calibration(c->session);
-	const char *target = c->options->target;
 
-	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
-		    (size_t)c->options->n_folds, c->model.watch, err)
-		|| (c->options->has_behavior
-			&& !al_calibration_record_behavior(calibration, &c->model.running->network,
-				c->model.watch, err))
-		|| !al_calibration_add_table(c->session, calibration, target, err))
+	if (!al_calibration_add_table(c->session, calibration, c->options->target, err))
 		return false;
 	al_session_next_question(c->session, "audit", al_layout_groups,
 		(const char *const[]){al_format(&c->session->arena, "--calibration %s",
-					      al_shell_word(&c->session->arena, target)),
+					      al_shell_word(&c->session->arena,
+						      c->options->target)),
 			NULL});
 	al_opened_checkpoint_note_fingerprint(c->model.file, calibration->source,
 		c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
 	return al_checkpoint_note_not_finite(checkpoint, c->session->tables[0], err)
-		&& al_checkpoint_check_unchanged(checkpoint, err)
-		&& (is_imatrix(target) ? put_imatrix(c, calibration, err)
-				       : al_calibration_put(c->session, calibration, target, err));
+		&& al_checkpoint_check_unchanged(checkpoint, err);
+}
+
+static bool record(struct calibrating *c, struct al_calibration *calibration,
+	const struct al_statistics_taker *taker, struct al_error *err)
+{
+	return al_calibration_record(calibration, &c->model.running->network,
+		       &c->model.running->all, taker, c->model.watch, err)
+		&& tell(c, calibration, err);
+}
+
+static bool record_imatrix(struct calibrating *c, struct al_calibration *calibration,
+	struct al_error *err)
+{
+	const struct al_input_options *input = &c->options->input;
+	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
+	struct al_imatrix_writer *writer = al_imatrix_writer_create(&c->model.file->view);
+
+	al_arena_defer(&c->session->arena, al_imatrix_writer_destroy, writer);
+	if (!record(c, calibration, &(struct al_statistics_taker){al_imatrix_writer_put, writer},
+		    err))
+		return false;
+	al_table_note(c->session->tables[0],
+		"the imatrix covers attention's weights, with means and mean squares "
+		"of their inputs; llama.cpp quantizes other tensors without one, and "
+		"refuses types that need it");
+	return al_imatrix_writer_write(writer, calibration, dataset, c->path, err);
+}
+
+static bool record_folder(struct calibrating *c, struct al_calibration *calibration,
+	struct al_error *err)
+{
+	struct al_calibration_writer *writer;
+
+	if (!al_calibration_writer_create(&writer, calibration, c->path, err))
+		return false;
+	if (record(c, calibration, &(struct al_statistics_taker){al_calibration_writer_put, writer},
+		    err))
+		return al_calibration_writer_commit(writer, err);
+	al_calibration_writer_abandon(writer);
+	return false;
+}
+
+static bool record_all(struct calibrating *c, struct al_error *err)
+{
+	struct al_calibration *calibration = new_calibration(c->session);
+	struct al_running *running = c->model.running;
+
+	return al_calibration_begin(calibration, &running->network, &running->all,
+		       (size_t)c->options->n_folds, err)
+		&& (!c->options->has_behavior
+			|| al_calibration_record_behavior(calibration, &running->network,
+				c->model.watch, err))
+		&& (is_imatrix(c->options->target) ? record_imatrix(c, calibration, err)
+						   : record_folder(c, calibration, err));
 }
 
 static bool run_calibrate(struct al_session *session, struct al_error *err)
@@ -382,9 +410,10 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
 		&& (!c.options->has_behavior
 			|| al_calibration_check_behavior(&c.model.running->network, err))
-		&& (is_imatrix(c.options->target)
-			|| al_calibration_folder_make(session, c.options->target, err))
-		&& record(&c, err);
+		&& (c.path = is_imatrix(c.options->target)
+				? c.options->target
+				: al_calibration_folder_make(session, c.options->target, err))
+		&& record_all(&c, err);
 }
 
 const struct al_command al_command_calibrate = {

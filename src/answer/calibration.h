@@ -9,8 +9,9 @@
 struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
-/* Makes the folder; one that stays empty is gone when the command has run. */
-bool al_calibration_folder_make(struct al_session *session, const char *folder,
+/* Makes the folder, one that stays empty is gone when the command has run, and gives the path of
+ * its calibration. NULL: failed. */
+const char *al_calibration_folder_make(struct al_session *session, const char *folder,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The answer's table of heads: module, head, tokens, norm, entropy, distance, nearest, between. */
@@ -21,7 +22,3 @@ bool al_calibration_add_table(struct al_session *session, const struct al_calibr
  * enough. */
 const char *al_calibration_say_few(struct al_arena *arena,
 	const struct al_calibration *calibration);
-
-/* Writes FOLDER/calibration.safetensors. */
-bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
-	const char *folder, struct al_error *err) AL_MUST_CHECK;

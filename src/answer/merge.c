@@ -77,11 +77,12 @@ static bool merge_calibrations(struct al_session *session, struct al_error *err)
 		return false;
 	struct al_calibration *sum = al_session_calibration(session, al_session_word(session, 0),
 		NULL, err);
-	if (!sum || !add_others(session, sum, err)
-		|| !al_calibration_folder_make(session, folder, err))
-		return false;
-	return al_calibration_add_table(session, sum, folder, err)
-		&& al_calibration_put(session, sum, folder, err);
+	const char *path = sum && add_others(session, sum, err)
+		? al_calibration_folder_make(session, folder, err)
+		: NULL;
+
+	return path && al_calibration_add_table(session, sum, folder, err)
+		&& al_calibration_write(sum, path, err);
 }
 
 /* ---- the command ---- */

@@ -164,6 +164,7 @@ bool pca_run_calibration(struct pca *pca, struct al_error *err)
 {
 	const struct al_calibration *calibration = al_session_calibration(pca->session,
 		pca->options->calibration, NULL, err);
+	const struct al_module_statistics *module;
 	size_t n = 0;
 
 	if (!calibration || !pca_tables_begin(pca, false, err))
@@ -172,7 +173,9 @@ bool pca_run_calibration(struct pca *pca, struct al_error *err)
 		if (!is_chosen(pca, calibration->modules[i].name))
 			continue;
 		n++;
-		if (!take_statistics(pca, &calibration->modules[i], err))
+		if (!al_calibration_find(calibration, calibration->modules[i].name, &module, err))
+			return false;
+		if (!take_statistics(pca, module, err))
 			return al_in(err, "%s", calibration->path);
 	}
 	if (n == 0)

@@ -129,12 +129,23 @@ static void pass(struct al_network *network, const struct al_batch *batch)
 	al_matrix_finish(&embeddings);
 }
 
+static bool take(void *context, const struct al_module_statistics *module, struct al_error *err)
+{
+	(void)context;
+	(void)module;
+	(void)err;
+	return true;
+}
+
 static void record(struct al_network *network, const struct al_batch *batch)
 {
+	const struct al_statistics_taker taker = {.take = take};
 	struct al_calibration calibration;
 	struct al_error err;
 
-	bench_require(al_calibration_record(&calibration, network, batch, 0, NULL, &err), &err);
+	bench_require(al_calibration_begin(&calibration, network, batch, 0, &err)
+			&& al_calibration_record(&calibration, network, batch, &taker, NULL, &err),
+		&err);
 	al_calibration_finish(&calibration);
 }
 

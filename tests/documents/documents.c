@@ -416,8 +416,12 @@ static bool parse_calibration(const char *text, size_t length, struct al_error *
 	test_write(test_path(path, &folder, "calibration.safetensors"), text, length);
 	if (!al_calibration_read(&calibration, path, err))
 		return false;
+	const struct al_module_statistics *module;
+	bool ok = true;
+	for (size_t i = 0; ok && i < calibration.n_modules; i++)
+		ok = al_calibration_find(&calibration, calibration.modules[i].name, &module, err);
 	al_calibration_finish(&calibration);
-	return true;
+	return ok;
 }
 
 static bool parse_imatrix(const char *text, size_t length, struct al_error *err)
@@ -435,10 +439,12 @@ static bool parse_imatrix(const char *text, size_t length, struct al_error *err)
 /* One head of one number, one sequence of tokens. */
 static void fill_calibration(struct al_text *out)
 {
-	double inputs[] = {2, 1, 1}, number[] = {1};
+	double inputs[] = {2, 1, 1}, number[] = {1}, tokens = 1;
 	uint64_t sequence = 0x123456789abcdef;
 	int64_t queries = 1;
 	struct al_module_statistics module = {.name = "layers.0",
+		.n_inputs = 1,
+		.tokens = &tokens,
 		.of = {[AL_STATISTIC_INPUTS] = {.data = inputs, .rows = 3, .cols = 1, .ld = 3}}};
 	struct al_calibration calibration = {.source = 1,
 		.n_folds = 1,

@@ -41,7 +41,7 @@ static struct al_matrix column(double *data, size_t n)
 
 static struct al_module_statistics make_module(void)
 {
-	struct al_module_statistics m = {.name = "layers.0"};
+	struct al_module_statistics m = {.name = "layers.0", .n_inputs = 1, .tokens = &inputs[2]};
 
 	fill();
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++)

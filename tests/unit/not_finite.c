@@ -282,15 +282,18 @@ static void numbers_of_calibrations_are_counted(void **state)
 {
 	static const struct lines lines = {{"audit @/model.safetensors" CONFIG
 					    "--calibration @/measured",
-						   "merge @/measured @/measured -o @/merged"},
+						   "merge @/measured @/other -o @/merged"},
 		2};
 	struct sound model, calibration;
 	char said[MOST_SAID], path[256];
 
 	(void)state;
 	make_model(&model, "gpt2");
-	assert_int_equal(run("calibrate #" CONFIG "--tokens @/tokens -o @/measured", sound_model,
-				 said),
+	assert_int_equal(run("calibrate #" CONFIG "--tokens @/tokens --sequences 0:1 -o @/measured",
+				 sound_model, said),
+		AL_OK);
+	assert_int_equal(run("calibrate #" CONFIG "--tokens @/tokens --sequences 1:2 -o @/other",
+				 sound_model, said),
 		AL_OK);
 	open_sound(&calibration, "measured/calibration.safetensors");
 	unlink(test_path(path, &folder, "measured/calibration.safetensors"));
@@ -302,6 +305,8 @@ static void numbers_of_calibrations_are_counted(void **state)
 	}
 	unlink(path);
 	rmdir(test_path(path, &folder, "measured"));
+	unlink(test_path(path, &folder, "other/calibration.safetensors"));
+	rmdir(test_path(path, &folder, "other"));
 	close_sound(&calibration);
 	close_sound(&model);
 }

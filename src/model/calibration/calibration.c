@@ -39,6 +39,11 @@ void al_calibration_finish(void *object)
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
 			al_matrix_finish(&calibration->modules[i].of[kind]);
+	for (size_t i = 0; i < calibration->n_parts; i++) {
+		al_checkpoint_close(calibration->parts[i].file);
+		free(calibration->parts[i].file);
+	}
+	free(calibration->parts);
 	free(calibration->sequences);
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
 		free(calibration->n_queries[kind]);
@@ -100,14 +105,25 @@ bool al_statistics_check(const struct al_module_statistics *statistics, struct a
 	return true;
 }
 
+size_t al_statistics_length(const struct al_module_statistics *statistics,
+	enum al_statistic_kind kind)
+{
+	const size_t sizes[] = {[AL_SIZE_INPUTS] = statistics->n_inputs + 1,
+		[AL_SIZE_OUTPUTS] = al_statistics_outputs(statistics),
+		[AL_SIZE_HEADS] = al_statistics_heads(statistics)};
+	const size_t n = sizes[al_statistics[kind].size];
+
+	return al_statistics[kind].is_square ? n * (n + 1) / 2 : n;
+}
+
 double al_statistics_tokens_of(const struct al_module_statistics *statistics, al_folds folds)
 {
-	const struct al_matrix inputs = statistics->of[AL_STATISTIC_INPUTS];
+	const size_t n_folds = statistics->of[AL_STATISTIC_SUMS].cols;
 	double n = 0;
 
-	for (size_t fold = 0; fold < inputs.cols; fold++)
+	for (size_t fold = 0; fold < n_folds; fold++)
 		if (folds & al_fold(fold))
-			n += inputs.data[inputs.rows - 1 + fold * inputs.ld];
+			n += statistics->tokens[fold];
 	return n;
 }
 
@@ -124,18 +140,6 @@ int64_t al_calibration_queries(const struct al_calibration *calibration, enum al
 		fold++)
 		n += calibration->n_queries[queries][fold];
 	return n;
-}
-
-bool al_calibration_find(const struct al_calibration *calibration, const char *name,
-	const struct al_module_statistics **out, struct al_error *err)
-{
-	for (size_t i = 0; i < calibration->n_modules; i++) {
-		*out = &calibration->modules[i];
-		if (strcmp((*out)->name, name) == 0)
-			return true;
-	}
-	return al_fail(err, AL_EINPUT, "%s: has no statistics of module %s", calibration->path,
-		name);
 }
 
 /* ---- sequences ---- */
@@ -210,14 +214,6 @@ static bool widen(struct al_matrix *m, size_t n_folds, struct al_error *err)
 	return true;
 }
 
-/* Fold f to fold first + f, modulo their number. */
-static void add_folds(struct al_matrix to, struct al_matrix from, size_t first)
-{
-	for (size_t j = 0; j < from.cols; j++)
-		for (size_t i = 0; i < from.rows; i++)
-			to.data[i + (first + j) % to.cols * to.ld] += from.data[i + j * from.ld];
-}
-
 /* Behavior counts once. */
 static bool adds(const struct al_calibration *other, enum al_statistic_kind kind, bool is_there)
 {
@@ -225,29 +221,55 @@ static bool adds(const struct al_calibration *other, enum al_statistic_kind kind
 		&& !(is_there && al_queries_are_random(al_statistics[kind].over));
 }
 
+static void add_tokens(struct al_calibration *calibration, struct al_module_statistics *to,
+	size_t n_folds, const struct al_calibration *other, const struct al_module_statistics *from)
+{
+	double *sums = al_new_array(&calibration->arena, double, calibration->n_folds);
+
+	memcpy(sums, to->tokens, n_folds * sizeof(*sums));
+	for (size_t fold = 0; fold < other->n_folds; fold++)
+		sums[(calibration->n_sequences + fold) % calibration->n_folds] +=
+			from->tokens[fold];
+	to->tokens = sums;
+}
+
+static bool add_kind(const struct al_calibration *calibration, struct al_module_statistics *to,
+	const struct al_calibration *other, const struct al_module_statistics *from,
+	enum al_statistic_kind kind, struct al_error *err)
+{
+	struct al_matrix *own = &to->of[kind];
+	const struct al_matrix more = from->of[kind];
+	const bool is_more = adds(other, kind, own->rows > 0);
+
+	if (own->rows == 0 && is_more && !al_matrix_init(own, more.rows, calibration->n_folds, err))
+		return false;
+	if (!widen(own, calibration->n_folds, err))
+		return false;
+	if (is_more)
+		al_folds_add(*own, more, calibration->n_sequences, calibration->n_folds);
+	return true;
+}
+
+/* Moments wait for al_calibration_find. */
 static bool add_module(struct al_calibration *calibration, struct al_module_statistics *to,
 	const struct al_calibration *other, struct al_error *err)
 {
-	const struct al_module_statistics *from;
+	const struct al_module_statistics *from = al_calibration_module(other, to->name, err);
 
-	if (!al_calibration_find(other, to->name, &from, err))
+	if (!from)
 		return false;
-	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
-		const char *name = al_statistics[kind].name;
-		struct al_matrix *own = &to->of[kind];
-		const struct al_matrix more = from->of[kind];
-		const bool is_more = adds(other, (enum al_statistic_kind)kind, own->rows > 0);
-		if (own->rows == 0 && is_more
-			&& !al_matrix_init(own, more.rows, calibration->n_folds, err))
-			return false;
-		if (is_more && own->rows != more.rows)
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++)
+		if (al_calibration_has(calibration, (enum al_statistic_kind)kind)
+			&& al_statistics_length(from, (enum al_statistic_kind)kind)
+				!= al_statistics_length(to, (enum al_statistic_kind)kind))
 			return al_fail(err, AL_EINPUT, "%s: %s.%s has %zu numbers, expected %zu",
-				other->path, to->name, name, more.rows, own->rows);
-		if (!widen(own, calibration->n_folds, err))
+				other->path, to->name, al_statistics[kind].name,
+				al_statistics_length(from, (enum al_statistic_kind)kind),
+				al_statistics_length(to, (enum al_statistic_kind)kind));
+	add_tokens(calibration, to, to->of[AL_STATISTIC_SUMS].cols, other, from);
+	for (int kind = AL_N_LARGE; kind < AL_N_STATISTICS; kind++)
+		if (!add_kind(calibration, to, other, from, (enum al_statistic_kind)kind, err))
 			return false;
-		if (is_more)
-			add_folds(*own, more, calibration->n_sequences);
-	}
 	return al_statistics_check(to, err) || al_in(err, "%s: %s: with it", other->path, to->name);
 }
 
@@ -286,7 +308,25 @@ static void add_sequences(struct al_calibration *calibration, const struct al_ca
 	al_calibration_sort(calibration);
 }
 
-bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
+static void take_parts(struct al_calibration *calibration, struct al_calibration *other)
+{
+	const size_t n = calibration->n_parts + other->n_parts;
+	struct al_calibration_part *parts = al_alloc(n, sizeof(*parts));
+
+	memcpy(parts, calibration->parts, calibration->n_parts * sizeof(*parts));
+	for (size_t i = 0; i < other->n_parts; i++) {
+		struct al_calibration_part *part = &parts[calibration->n_parts + i];
+		*part = other->parts[i];
+		part->first += calibration->n_sequences;
+		part->n_folds = calibration->n_folds;
+	}
+	free(calibration->parts);
+	calibration->parts = parts;
+	calibration->n_parts = n;
+	other->n_parts = 0;
+}
+
+bool al_calibration_add(struct al_calibration *calibration, struct al_calibration *other,
 	struct al_error *err)
 {
 	const size_t both = calibration->n_folds + other->n_folds;
@@ -303,6 +343,7 @@ bool al_calibration_add(struct al_calibration *calibration, const struct al_cali
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		if (!add_module(calibration, &calibration->modules[i], other, err))
 			return false;
+	take_parts(calibration, other);
 	add_sequences(calibration, other);
 	return true;
 }

@@ -71,6 +71,7 @@ enum al_statistic_kind {
 	AL_STATISTIC_RANDOM_DUPLICATES,
 	AL_STATISTIC_RANDOM_SUCCESSORS,
 	AL_N_STATISTICS,
+	AL_N_LARGE = AL_STATISTIC_SUMS, /* the kinds before it are moments, which take the room */
 };
 
 /* The queries that a sum is over; all but the last are counted for the calibration, those of all
@@ -99,7 +100,15 @@ extern const struct al_recorded_statistic al_statistics[AL_N_STATISTICS];
 /* One module's sums by fold. */
 struct al_module_statistics {
 	const char *name;
-	struct al_matrix of[AL_N_STATISTICS];
+	size_t n_inputs; /* d_model */
+	double *tokens; /* [n_folds], the last of each fold's moments of inputs */
+	struct al_matrix of[AL_N_STATISTICS]; /* moments only as al_calibration_find says */
+};
+
+/* A file that moments are read from: its fold f is number (first + f) % n_folds of the whole. */
+struct al_calibration_part {
+	struct al_checkpoint *file;
+	size_t first, n_folds;
 };
 
 struct al_calibration {
@@ -112,16 +121,31 @@ struct al_calibration {
 	size_t n_sequences;
 	struct al_module_statistics *modules;
 	size_t n_modules;
+	struct al_calibration_part *parts;
+	size_t n_parts; /* 0: moments are where the caller put them */
 };
 
 void al_calibration_finish(void *calibration);
 
-/* Runs the model on all sequences; number i is of fold i modulo their number. `n_folds`, at most
- * AL_MOST_FOLDS: 0 for AL_FOLDS. There are no more folds than sequences. On failure nothing is left
- * to finish. */
+/* A calibration of all sequences, with nothing added up yet: number i is of fold i modulo their
+ * number. `n_folds`, at most AL_MOST_FOLDS: 0 for AL_FOLDS. There are no more folds than sequences.
+ * On failure nothing is left to finish. */
+bool al_calibration_begin(struct al_calibration *calibration, const struct al_network *network,
+	const struct al_batch *all, size_t n_folds, struct al_error *err) AL_MUST_CHECK;
+
+/* Who takes a module's statistics, moments among them, when they are complete: modules come in
+ * their order, and their moments are gone afterwards. */
+struct al_statistics_taker {
+	bool (*take)(void *context, const struct al_module_statistics *module,
+		struct al_error *err);
+	void *context;
+};
+
+/* Runs the model on the sequences that it was begun with. Without a taker moments aren't
+ * recorded. */
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
-	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
-	struct al_error *err) AL_MUST_CHECK;
+	const struct al_batch *all, const struct al_statistics_taker *taker,
+	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of random tokens that repeat, for statistics that aren't there yet; and whether the
  * model takes as many. */
@@ -129,12 +153,26 @@ bool al_calibration_check_behavior(struct al_network *network, struct al_error *
 bool al_calibration_record_behavior(struct al_calibration *calibration, struct al_network *network,
 	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
 
-/* The file appears whole or not at all. */
+/* A file that appears whole or not at all. The header needs a calibration that is begun; its
+ * modules follow, `put` taking a writer as its context; `commit` adds what is over sequences. The
+ * writer is gone behind `commit` and `abandon` (NULL is safe). */
+struct al_calibration_writer;
+bool al_calibration_writer_create(struct al_calibration_writer **out,
+	const struct al_calibration *calibration, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_calibration_writer_put(void *writer, const struct al_module_statistics *module,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_calibration_writer_commit(struct al_calibration_writer *writer,
+	struct al_error *err) AL_MUST_CHECK;
+void al_calibration_writer_abandon(void *writer);
+
+/* All of it. */
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* `path`: the file, or the folder of calibration.safetensors. What is read is finite and of shapes
- * that fit each other. On failure nothing is left to finish. */
+ * that fit each other; moments are read, and checked, when they are asked for. On failure nothing
+ * is left to finish. */
 bool al_calibration_read(struct al_calibration *calibration, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -142,14 +180,19 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path,
 bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
-/* Adds `other`, as if its sequences had been recorded behind these; the larger number of folds
- * counts, and that of both where it is at most AL_FOLDS. Behavior is of the same random tokens in
- * both and counts once. Refused: one of another model or of
- * other modules, and one whose sequences of tokens are all counted already. */
-bool al_calibration_add(struct al_calibration *calibration, const struct al_calibration *other,
+/* Adds `other`, whose files it takes over, as if its sequences had been recorded behind these; the
+ * larger number of folds counts, and that of both where it is at most AL_FOLDS. Behavior is of the
+ * same random tokens in both and counts once. Refused: one of another model or of other modules,
+ * and one whose sequences of tokens are all counted already. */
+bool al_calibration_add(struct al_calibration *calibration, struct al_calibration *other,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The statistics of the module of that name. */
+/* The module of that name, NULL on failure; its moments may not be there. */
+struct al_module_statistics *al_calibration_module(const struct al_calibration *calibration,
+	const char *name, struct al_error *err);
+
+/* The statistics of the module of that name, with its moments, which stay in memory until another
+ * module's are found. Not from several threads. */
 bool al_calibration_find(const struct al_calibration *calibration, const char *name,
 	const struct al_module_statistics **out, struct al_error *err) AL_MUST_CHECK;
 
@@ -157,6 +200,10 @@ static inline bool al_queries_are_random(enum al_queries queries)
 {
 	return queries == AL_QUERIES_RANDOM_LATER || queries == AL_QUERIES_RANDOM_REPEATED;
 }
+
+/* How many numbers a fold has of it. */
+size_t al_statistics_length(const struct al_module_statistics *statistics,
+	enum al_statistic_kind kind);
 
 /* Was it recorded? All is but behavior, and turns by older versions. */
 static inline bool al_calibration_has(const struct al_calibration *calibration,
@@ -169,6 +216,12 @@ static inline bool al_calibration_has(const struct al_calibration *calibration,
 
 /* How many queries there are of a counted kind, in all folds. */
 int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries);
+
+void al_statistics_drop_moments(struct al_module_statistics *module);
+
+/* Sums by fold from a tensor [n_folds][numbers]. The caller finishes them, on failure too. */
+bool al_statistic_read(const struct al_checkpoint *file, const struct al_tensor *tensor,
+	enum al_statistic_kind kind, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum over these folds: a matrix [n][n] or a column. The caller finishes it, on failure too. */
 bool al_statistics_sum(const struct al_module_statistics *statistics, enum al_statistic_kind kind,
@@ -193,7 +246,7 @@ double al_statistics_tokens_of(const struct al_module_statistics *statistics, al
 /* How many numbers its projections read. */
 static inline size_t al_statistics_inputs(const struct al_module_statistics *statistics)
 {
-	return al_packed_order(statistics->of[AL_STATISTIC_INPUTS].rows) - 1;
+	return statistics->n_inputs;
 }
 /* ... and its heads put out. */
 static inline size_t al_statistics_outputs(const struct al_module_statistics *statistics)

@@ -38,7 +38,8 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 				continue;
 			tensors[(*n)++] = describe(arena,
 				al_format(arena, "%s.%s", module->name, al_statistics[kind].name),
-				"F64", module->of[kind].cols, module->of[kind].rows);
+				"F64", calibration->n_folds,
+				al_statistics_length(module, (enum al_statistic_kind)kind));
 		}
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
 		if (calibration->n_queries[kind])
@@ -48,31 +49,15 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	return tensors;
 }
 
-static bool append_all(struct al_tensor_writer *writer, const struct al_calibration *calibration,
-	struct al_error *err)
-{
-	const struct al_dtype *dtype = al_dtype_stored("F64");
+struct al_calibration_writer {
+	const struct al_calibration *calibration;
+	struct al_tensor_writer *file;
+};
 
-	for (size_t i = 0; i < calibration->n_modules; i++)
-		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
-			const struct al_matrix m = calibration->modules[i].of[kind];
-			if (!al_tensor_writer_append_doubles(writer, dtype, m.data, m.rows * m.cols,
-				    err))
-				return false;
-		}
-	for (int kind = 0; kind < AL_N_QUERIES; kind++)
-		if (calibration->n_queries[kind]
-			&& !al_tensor_writer_append(writer, calibration->n_queries[kind],
-				8 * calibration->n_folds, err))
-			return false;
-	return al_tensor_writer_append(writer, calibration->sequences, 8 * calibration->n_sequences,
-		err);
-}
-
-bool al_calibration_write(const struct al_calibration *calibration, const char *path,
-	struct al_error *err)
+bool al_calibration_writer_create(struct al_calibration_writer **out,
+	const struct al_calibration *calibration, const char *path, struct al_error *err)
 {
-	struct al_tensor_writer *writer;
+	struct al_tensor_writer *file;
 	AL_ARENA(arena);
 	size_t n;
 
@@ -84,13 +69,78 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 			.value = al_fingerprint_text(&arena, calibration->source)},
 	};
 
-	if (!al_safetensors_create(&writer, path, tensors, n, metadata,
+	*out = NULL;
+	if (!al_safetensors_create(&file, path, tensors, n, metadata,
 		    sizeof(metadata) / sizeof(*metadata), err))
 		return false;
-	if (append_all(writer, calibration, err))
-		return al_tensor_writer_commit(writer, err);
-	al_tensor_writer_abandon(writer);
-	return false;
+	*out = al_calloc(1, sizeof(**out));
+	**out = (struct al_calibration_writer){calibration, file};
+	return true;
+}
+
+bool al_calibration_writer_put(void *context, const struct al_module_statistics *module,
+	struct al_error *err)
+{
+	const struct al_calibration_writer *writer = context;
+	const struct al_dtype *dtype = al_dtype_stored("F64");
+
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		const struct al_matrix m = module->of[kind];
+		if (!al_tensor_writer_append_doubles(writer->file, dtype, m.data, m.rows * m.cols,
+			    err))
+			return false;
+	}
+	return true;
+}
+
+void al_calibration_writer_abandon(void *context)
+{
+	struct al_calibration_writer *writer = context;
+
+	if (writer)
+		al_tensor_writer_abandon(writer->file);
+	free(writer);
+}
+
+static bool append_counts(const struct al_calibration_writer *writer, struct al_error *err)
+{
+	const struct al_calibration *calibration = writer->calibration;
+
+	for (int kind = 0; kind < AL_N_QUERIES; kind++)
+		if (calibration->n_queries[kind]
+			&& !al_tensor_writer_append(writer->file, calibration->n_queries[kind],
+				8 * calibration->n_folds, err))
+			return false;
+	return al_tensor_writer_append(writer->file, calibration->sequences,
+		8 * calibration->n_sequences, err);
+}
+
+bool al_calibration_writer_commit(struct al_calibration_writer *writer, struct al_error *err)
+{
+	if (!append_counts(writer, err)) {
+		al_calibration_writer_abandon(writer);
+		return false;
+	}
+	struct al_tensor_writer *file = writer->file;
+	free(writer);
+	return al_tensor_writer_commit(file, err);
+}
+
+bool al_calibration_write(const struct al_calibration *calibration, const char *path,
+	struct al_error *err)
+{
+	struct al_calibration_writer *writer;
+	const struct al_module_statistics *module;
+
+	if (!al_calibration_writer_create(&writer, calibration, path, err))
+		return false;
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		if (!al_calibration_find(calibration, calibration->modules[i].name, &module, err)
+			|| !al_calibration_writer_put(writer, module, err)) {
+			al_calibration_writer_abandon(writer);
+			return false;
+		}
+	return al_calibration_writer_commit(writer, err);
 }
 
 /* ---- reading ---- */
@@ -190,9 +240,8 @@ static bool read_queries(struct al_calibration *calibration, const struct al_che
 }
 
 /* A row for each fold. */
-static bool read_folds(const struct al_calibration *calibration, const struct al_checkpoint *file,
-	const struct al_tensor *tensor, enum al_statistic_kind kind, struct al_matrix *out,
-	struct al_error *err)
+static bool check_shape(const struct al_calibration *calibration, const struct al_tensor *tensor,
+	enum al_statistic_kind kind, struct al_error *err)
 {
 	const int64_t n_folds = (int64_t)calibration->n_folds;
 
@@ -201,27 +250,25 @@ static bool read_folds(const struct al_calibration *calibration, const struct al
 		return al_fail(err, AL_EINPUT,
 			"expected a matrix of numbers with a row for each of %" PRId64 " fold%s",
 			n_folds, n_folds == 1 ? "" : "s");
-	if (al_statistics[kind].is_square && al_packed_order((size_t)tensor->shape[1]) == 0)
-		return al_fail(err, AL_EINPUT,
+	return !al_statistics[kind].is_square || al_packed_order((size_t)tensor->shape[1]) > 0
+		|| al_fail(err, AL_EINPUT,
 			"%" PRId64 " numbers a row are no triangle of a square matrix",
 			tensor->shape[1]);
-	return al_matrix_init(out, (size_t)tensor->shape[1], (size_t)n_folds, err)
-		&& al_tensor_read_finite(file, tensor, out->data, err);
 }
 
-static bool check_squares(const struct al_module_statistics *module, enum al_statistic_kind kind,
-	struct al_error *err)
+/* The last number of each fold's moments of inputs. */
+static bool read_tokens(struct al_calibration *calibration, const struct al_checkpoint *file,
+	const struct al_tensor *tensor, struct al_module_statistics *module, struct al_error *err)
 {
-	const struct al_matrix m = module->of[kind];
+	const int64_t n_folds = tensor->shape[0];
+	const struct al_selection last = al_select_block(tensor, 0, n_folds, tensor->shape[1] - 1,
+		1);
 
-	for (size_t fold = 0; fold < m.cols; fold++)
-		for (size_t i = 0, at = 0; at < m.rows; at += ++i + 1)
-			if (m.data[at + fold * m.ld] < 0)
-				return al_fail(err, AL_EINPUT,
-					"%s.%s: [%zu, %zu] of fold %zu is %g, a sum of squares",
-					module->name, al_statistics[kind].name, i, i, fold,
-					m.data[at + fold * m.ld]);
-	return true;
+	module->n_inputs = al_packed_order((size_t)tensor->shape[1]) - 1;
+	module->tokens = al_new_array(&calibration->arena, double, (size_t)n_folds);
+	return al_tensor_read_double(file, tensor, &last, module->tokens, 1, err)
+		&& al_check_not_finite(al_count_not_finite(module->tokens, (size_t)n_folds),
+			n_folds, tensor->name, err);
 }
 
 /* Up to rounding. */
@@ -230,11 +277,11 @@ static bool check_most(const struct al_calibration *calibration,
 	struct al_error *err)
 {
 	const enum al_queries over = al_statistics[kind].over;
-	const struct al_matrix m = module->of[kind], inputs = module->of[AL_STATISTIC_INPUTS];
+	const struct al_matrix m = module->of[kind];
 
 	for (size_t fold = 0; fold < m.cols; fold++) {
 		const double n = over == AL_QUERIES_ALL
-			? inputs.data[inputs.rows - 1 + fold * inputs.ld]
+			? module->tokens[fold]
 			: (double)calibration->n_queries[over][fold];
 		const double most = al_statistics[kind].most * n;
 		for (size_t i = 0; i < m.rows; i++)
@@ -248,20 +295,17 @@ static bool check_most(const struct al_calibration *calibration,
 	return true;
 }
 
-/* Squares are of inputs, of n_heads*d_value outputs, or of heads; vectors of the latter two. */
+/* `lengths`: numbers a fold, as the tensors have them. */
 static bool check_sizes(const struct al_calibration *calibration,
-	const struct al_module_statistics *module, struct al_error *err)
+	const struct al_module_statistics *module, const size_t *lengths, struct al_error *err)
 {
-	const size_t n_heads = al_statistics_heads(module), width = al_statistics_outputs(module);
-	const size_t sizes[] = {al_statistics_inputs(module) + 1, width, n_heads};
-	bool ok = sizes[0] > 1 && width % n_heads == 0;
+	bool ok = module->n_inputs > 0
+		&& al_statistics_outputs(module) % al_statistics_heads(module) == 0;
 
-	for (int kind = 0; ok && kind < AL_N_STATISTICS; kind++) {
-		const size_t n = module->of[kind].rows;
-		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
-			continue;
-		ok = (al_statistics[kind].is_square ? al_packed_order(n) : n)
-			== sizes[al_statistics[kind].size];
+	for (int i = 0; ok && i < AL_N_STATISTICS; i++) {
+		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
+		ok = !al_calibration_has(calibration, kind)
+			|| lengths[kind] == al_statistics_length(module, kind);
 	}
 	return ok
 		|| al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
@@ -269,42 +313,57 @@ static bool check_sizes(const struct al_calibration *calibration,
 }
 
 static bool check_module(const struct al_calibration *calibration,
-	const struct al_module_statistics *module, struct al_error *err)
+	const struct al_module_statistics *module, const size_t *lengths, struct al_error *err)
 {
-	if (!check_sizes(calibration, module, err))
+	if (!check_sizes(calibration, module, lengths, err))
 		return false;
-	for (int i = 0; i < AL_N_STATISTICS; i++) {
-		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
-		if ((al_statistics[i].is_square && !check_squares(module, kind, err))
-			|| (al_statistics[i].most > 0
-				&& !check_most(calibration, module, kind, err)))
+	for (int i = 0; i < AL_N_STATISTICS; i++)
+		if (al_statistics[i].most > 0
+			&& !check_most(calibration, module, (enum al_statistic_kind)i, err))
 			return false;
-	}
 	if (!al_statistics_check(module, err))
 		return al_in(err, "%s", module->name);
+	for (size_t fold = 0; fold < calibration->n_folds; fold++)
+		if (module->tokens[fold] < 0)
+			return al_fail(err, AL_EINPUT, "%s: fold %zu counts %g tokens",
+				module->name, fold, module->tokens[fold]);
 	return al_statistics_tokens(module) >= 1
 		|| al_fail(err, AL_EINPUT, "%s: counts no tokens", module->name);
+}
+
+/* Of moments the shape, and how many tokens they are of. */
+static bool read_statistic(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_module_statistics *module, enum al_statistic_kind kind, size_t *length,
+	struct al_error *err)
+{
+	const char *name = al_format(&calibration->arena, "%s.%s", module->name,
+		al_statistics[kind].name);
+	const struct al_tensor *tensor = al_checkpoint_find(file, name);
+
+	if (!tensor)
+		return al_fail(err, AL_EINPUT, "tensor %s is missing", name);
+	if (!check_shape(calibration, tensor, kind, err))
+		return al_in(err, "tensor %s", name);
+	*length = (size_t)tensor->shape[1];
+	if (kind == AL_STATISTIC_INPUTS)
+		return read_tokens(calibration, file, tensor, module, err);
+	return kind < AL_N_LARGE || al_statistic_read(file, tensor, kind, &module->of[kind], err);
 }
 
 static bool read_module(struct al_calibration *calibration, const struct al_checkpoint *file,
 	const char *name, struct al_error *err)
 {
 	struct al_module_statistics *module = &calibration->modules[calibration->n_modules++];
+	size_t lengths[AL_N_STATISTICS];
 
 	module->name = name;
-	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
-		const char *full = al_format(&calibration->arena, "%s.%s", name,
-			al_statistics[kind].name);
-		const struct al_tensor *tensor = al_checkpoint_find(file, full);
-		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
-			continue;
-		if (!tensor)
-			return al_fail(err, AL_EINPUT, "tensor %s is missing", full);
-		if (!read_folds(calibration, file, tensor, (enum al_statistic_kind)kind,
-			    &module->of[kind], err))
-			return al_in(err, "tensor %s", full);
+	for (int i = 0; i < AL_N_STATISTICS; i++) {
+		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
+		if (al_calibration_has(calibration, kind)
+			&& !read_statistic(calibration, file, module, kind, &lengths[kind], err))
+			return false;
 	}
-	return check_module(calibration, module, err);
+	return check_module(calibration, module, lengths, err);
 }
 
 /* Every MODULE.inputs is a module. */
@@ -333,10 +392,30 @@ static const char *find_file(struct al_arena *arena, const char *path)
 		: al_strdup(arena, path);
 }
 
+static bool read_file(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_error *err)
+{
+	return (read_metadata(calibration, file, err) && read_sequences(calibration, file, err)
+		       && read_queries(calibration, file, err)
+		       && read_modules(calibration, file, err))
+		|| al_in(err, "%s", calibration->path);
+}
+
+static bool open_part(struct al_calibration *calibration, struct al_error *err)
+{
+	struct al_checkpoint *file = al_calloc(1, sizeof(*file));
+
+	if (!al_checkpoint_open(file, calibration->path, err)) {
+		free(file);
+		return false;
+	}
+	calibration->parts = al_calloc(1, sizeof(*calibration->parts));
+	calibration->parts[calibration->n_parts++].file = file;
+	return true;
+}
+
 bool al_calibration_read(struct al_calibration *calibration, const char *path, struct al_error *err)
 {
-	struct al_checkpoint file;
-
 	*calibration = (struct al_calibration){0};
 	al_arena_init(&calibration->arena);
 	calibration->path = find_file(&calibration->arena, path);
@@ -345,15 +424,10 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path, s
 			"%s: an imatrix only contains mean squares; this needs full moments: run "
 			"`calibrate -o DIR`",
 			calibration->path);
-	else if (al_checkpoint_open(&file, calibration->path, err)) {
-		bool ok = read_metadata(calibration, &file, err)
-			&& read_sequences(calibration, &file, err)
-			&& read_queries(calibration, &file, err)
-			&& read_modules(calibration, &file, err);
-		al_checkpoint_close(&file);
-		if (ok)
-			return true;
-		al_in(err, "%s", calibration->path);
+	else if (open_part(calibration, err)
+		&& read_file(calibration, calibration->parts[0].file, err)) {
+		calibration->parts[0].n_folds = calibration->n_folds;
+		return true;
 	}
 	al_calibration_finish(calibration);
 	return false;

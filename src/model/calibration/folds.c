@@ -34,6 +34,13 @@ bool al_packed_sum(struct al_matrix packed, al_folds folds, struct al_matrix *ou
 	return true;
 }
 
+void al_folds_add(struct al_matrix to, struct al_matrix from, size_t first, size_t n_folds)
+{
+	for (size_t j = 0; j < from.cols; j++)
+		for (size_t i = 0; i < from.rows; i++)
+			to.data[i + (first + j) % n_folds * to.ld] += from.data[i + j * from.ld];
+}
+
 bool al_packed_of(struct al_view symmetric, struct al_matrix *out, struct al_error *err)
 {
 	const size_t n = symmetric.rows;

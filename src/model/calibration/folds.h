@@ -32,6 +32,9 @@ bool al_packed_sum(struct al_matrix packed, al_folds folds, struct al_matrix *ou
 bool al_columns_sum(struct al_matrix columns, al_folds folds, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* to += from, [numbers][folds] both: fold f to fold (first + f) % n_folds. */
+void al_folds_add(struct al_matrix to, struct al_matrix from, size_t first, size_t n_folds);
+
 /* A symmetric matrix as the one fold that there is, likewise. */
 bool al_packed_of(struct al_view symmetric, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -4,34 +4,35 @@
 #include "model/calibration/imatrix.h"
 #include "formats/gguf_write.h"
 
-struct writing {
-	struct al_arena *arena;
+struct al_imatrix_writer {
+	struct al_arena arena;
+	const struct al_model_view *view;
 	bool is_gguf; /* the checkpoint: weights are called as they are stored */
 	struct al_gguf_vector *vectors;
 	size_t n, room;
 };
 
-static void add_vector(struct writing *w, const char *name, const char *ending, float *numbers,
-	size_t n)
+static void add_vector(struct al_imatrix_writer *w, const char *name, const char *ending,
+	float *numbers, size_t n)
 {
-	w->vectors = al_grow(w->arena, w->vectors, w->n, &w->room, sizeof(*w->vectors));
-	w->vectors[w->n++] = (struct al_gguf_vector){.name = al_format(w->arena, "%s.%s", name,
+	w->vectors = al_grow(&w->arena, w->vectors, w->n, &w->room, sizeof(*w->vectors));
+	w->vectors[w->n++] = (struct al_gguf_vector){.name = al_format(&w->arena, "%s.%s", name,
 							     ending),
 		.numbers = numbers,
 		.n = n};
 }
 
 /* Numbers that are `step` apart. */
-static float *take_numbers(struct writing *w, const double *from, size_t step, size_t n)
+static float *take_numbers(struct al_imatrix_writer *w, const double *from, size_t step, size_t n)
 {
-	float *out = al_new_array(w->arena, float, n);
+	float *out = al_new_array(&w->arena, float, n);
 
 	for (size_t i = 0; i < n; i++)
 		out[i] = (float)from[i * step];
 	return out;
 }
 
-static bool has_name(const struct writing *w, const char *name)
+static bool has_name(const struct al_imatrix_writer *w, const char *name)
 {
 	const size_t length = strlen(name);
 
@@ -55,7 +56,8 @@ static void sums_finish(struct sums *sums)
 	al_matrix_finish(&sums->means);
 }
 
-static void add_weight(struct writing *w, const char *name, const struct sums *module, int p)
+static void add_weight(struct al_imatrix_writer *w, const char *name, const struct sums *module,
+	int p)
 {
 	const bool is_output = p == AL_OUTPUT;
 	const struct al_matrix inputs = module->inputs,
@@ -74,7 +76,7 @@ static void add_weight(struct writing *w, const char *name, const struct sums *m
 
 /* Several projections in one tensor are one weight or several in llama.cpp, as its converter
  * decides for each family: they get all names. */
-static void add_projection(struct writing *w, const struct al_attention *attention,
+static void add_projection(struct al_imatrix_writer *w, const struct al_attention *attention,
 	const struct sums *module, int p)
 {
 	const struct al_factor *factor = &attention->factors[p],
@@ -92,37 +94,46 @@ static void add_projection(struct writing *w, const struct al_attention *attenti
 		return;
 	}
 	if (factor->down) {
-		add_weight(w, al_imatrix_name(w->arena, attention->layer, p, 2), module, p);
+		add_weight(w, al_imatrix_name(&w->arena, attention->layer, p, 2), module, p);
 		return;
 	}
 	for (size_t i = 0; i < (is_fused ? 2 : 1); i++)
-		if ((name = al_imatrix_name(w->arena, attention->layer, p, i)))
+		if ((name = al_imatrix_name(&w->arena, attention->layer, p, i)))
 			add_weight(w, name, module, p);
 }
 
-static bool add_module(struct writing *w, const struct al_calibration *calibration,
-	const struct al_attention *attention, struct al_error *err)
+static const struct al_attention *find_attention(const struct al_model_view *view, const char *name)
 {
-	const struct al_module_statistics *module;
+	size_t i = 0;
+
+	while (strcmp(view->modules[i].name, name) != 0)
+		i++;
+	return &view->modules[i];
+}
+
+bool al_imatrix_writer_put(void *context, const struct al_module_statistics *module,
+	struct al_error *err)
+{
+	struct al_imatrix_writer *w = context;
+	const struct al_attention *attention = find_attention(w->view, module->name);
 
 	if (attention->is_cross || attention->stack != AL_STACK_ONLY)
 		return al_fail(err, AL_EINPUT,
 			"%s: llama.cpp's imatrix has no names for an encoder-decoder's modules",
 			attention->name);
-	AL_ENDS(sums_finish) struct sums sums = {0};
-	if (!al_calibration_find(calibration, attention->name, &module, err)
-		|| !al_statistics_sum(module, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &sums.inputs, err)
+	AL_ENDS(sums_finish) struct sums sums = {.n_tokens = al_statistics_tokens(module)};
+	if (!al_statistics_sum(module, AL_STATISTIC_INPUTS, AL_ALL_FOLDS, &sums.inputs, err)
 		|| !al_statistics_sum(module, AL_STATISTIC_HEADS, AL_ALL_FOLDS, &sums.heads, err)
 		|| !al_statistics_sum(module, AL_STATISTIC_SUMS, AL_ALL_FOLDS, &sums.means, err))
 		return false;
-	sums.n_tokens = al_statistics_tokens(module);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		add_projection(w, attention, &sums, p);
 	return true;
 }
 
-static bool write_file(const struct writing *w, const struct al_calibration *calibration,
-	const char *dataset, const char *path, struct al_error *err)
+bool al_imatrix_writer_write(const struct al_imatrix_writer *w,
+	const struct al_calibration *calibration, const char *dataset, const char *path,
+	struct al_error *err)
 {
 	const double tokens = al_statistics_tokens(&calibration->modules[0]),
 		     n = (double)calibration->n_sequences;
@@ -137,15 +148,20 @@ static bool write_file(const struct writing *w, const struct al_calibration *cal
 		err);
 }
 
-bool al_imatrix_write(const struct al_calibration *calibration, const struct al_model_view *view,
-	const char *dataset, const char *path, struct al_error *err)
+struct al_imatrix_writer *al_imatrix_writer_create(const struct al_model_view *view)
 {
-	AL_ARENA(arena);
-	struct writing w = {.arena = &arena,
-		.is_gguf = strcmp(view->checkpoint->shards[0].format, "GGUF") == 0};
+	struct al_imatrix_writer *w = al_calloc(1, sizeof(*w));
 
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (!add_module(&w, calibration, &view->modules[i], err))
-			return false;
-	return write_file(&w, calibration, dataset, path, err);
+	w->view = view;
+	w->is_gguf = strcmp(view->checkpoint->shards[0].format, "GGUF") == 0;
+	al_arena_init(&w->arena);
+	return w;
+}
+
+void al_imatrix_writer_destroy(void *writer)
+{
+	struct al_imatrix_writer *w = writer;
+
+	al_arena_finish(&w->arena);
+	free(w);
 }

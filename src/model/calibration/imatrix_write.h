@@ -5,7 +5,14 @@
 #include "model/calibration/calibration.h"
 #include "model/heads/views.h"
 
-/* Weights are called as they are stored in a GGUF file, else as llama.cpp's converter calls them.
- * The file appears whole or not at all. */
-bool al_imatrix_write(const struct al_calibration *calibration, const struct al_model_view *view,
-	const char *dataset, const char *path, struct al_error *err) AL_MUST_CHECK;
+/* Takes modules' statistics one after the other (`put`, with a writer as its context), then writes
+ * the file, which appears whole or not at all. Weights are called as they are stored in a GGUF
+ * file, else as llama.cpp's converter calls them. */
+struct al_imatrix_writer;
+struct al_imatrix_writer *al_imatrix_writer_create(const struct al_model_view *view);
+void al_imatrix_writer_destroy(void *writer);
+bool al_imatrix_writer_put(void *writer, const struct al_module_statistics *module,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_imatrix_writer_write(const struct al_imatrix_writer *writer,
+	const struct al_calibration *calibration, const char *dataset, const char *path,
+	struct al_error *err) AL_MUST_CHECK;

@@ -11,6 +11,8 @@ struct recording {
 	struct al_calibration *calibration;
 	const struct al_attention *first; /* of the view's modules */
 	const struct al_batch *all;
+	const struct al_statistics_taker *taker;
+	bool is_by_layer; /* each module is a layer's, in their order */
 	struct al_attended attended;
 };
 
@@ -164,29 +166,49 @@ static bool take_tokens(const struct recording *r, const struct al_batch *batch,
 	return true;
 }
 
+static bool add_moments(const struct part *p, struct al_view_f o, struct al_error *err)
+{
+	double *inputs = sums_of(p, AL_STATISTIC_INPUTS);
+
+	add_means(p->x, inputs);
+	return add_moment(p, p->x, al_view_f(p->trace->input), inputs, err)
+		&& add_moment(p, p->o, o, sums_of(p, AL_STATISTIC_HEADS), err);
+}
+
 static bool add_part(struct recording *r, const struct part *p, struct al_view_f o,
 	struct al_error *err)
 {
 	const size_t n_heads = p->of[AL_STATISTIC_NORMS].rows;
-	double *inputs = sums_of(p, AL_STATISTIC_INPUTS);
 
 	add_sums(p->o, sums_of(p, AL_STATISTIC_SUMS));
 	add_norms(p->o, sums_of(p, AL_STATISTIC_NORMS), n_heads);
-	add_means(p->x, inputs);
 	add_weights(r, p, n_heads);
-	return add_moment(p, p->x, al_view_f(p->trace->input), inputs, err)
-		&& add_moment(p, p->o, o, sums_of(p, AL_STATISTIC_HEADS), err);
+	return !r->taker || add_moments(p, o, err);
+}
+
+/* Room for its moments, once. */
+static bool make_room(const struct recording *r, struct al_module_statistics *module,
+	struct al_error *err)
+{
+	for (int kind = 0; kind < AL_N_LARGE; kind++)
+		if (!module->of[kind].data
+			&& !al_matrix_init(&module->of[kind],
+				al_statistics_length(module, (enum al_statistic_kind)kind),
+				r->calibration->n_folds, err))
+			return false;
+	return true;
 }
 
 static bool add_layer(void *context, const struct al_layer *layer, const struct al_trace *trace,
 	struct al_view_f o, struct al_error *err)
 {
 	struct recording *r = context;
-	const struct al_attention *attention = al_layer_attention(layer);
-	struct part p = {.layer = layer,
-		.trace = trace,
-		.of = r->calibration->modules[attention - r->first].of};
+	struct al_module_statistics *module =
+		&r->calibration->modules[al_layer_attention(layer) - r->first];
+	struct part p = {.layer = layer, .trace = trace, .of = module->of};
 
+	if (r->taker && !make_room(r, module, err))
+		return false;
 	for (p.fold = 0; p.fold < r->calibration->n_folds; p.fold++) {
 		AL_SCRATCH(scratch);
 		if (!take_tokens(r, trace->batch, p.fold, al_view_f(trace->input), &scratch, &p.x,
@@ -194,6 +216,7 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 			|| !take_tokens(r, trace->batch, p.fold, o, &scratch, &p.o, err)
 			|| !add_part(r, &p, o, err))
 			return false;
+		module->tokens[p.fold] += (double)p.x.cols;
 	}
 	return true;
 }
@@ -216,18 +239,57 @@ static bool add_turns(void *context, const struct al_layer *layer, const struct 
 
 /* ---- all ---- */
 
+static bool hand_over(const struct recording *r, struct al_module_statistics *module,
+	struct al_error *err)
+{
+	const bool ok = r->taker->take(r->taker->context, module, err);
+
+	al_statistics_drop_moments(module);
+	return ok;
+}
+
+static bool end_layer(void *context, const struct al_layer *layer, struct al_error *err)
+{
+	const struct recording *r = context;
+
+	return !r->taker || !r->is_by_layer
+		|| hand_over(r, &r->calibration->modules[al_layer_attention(layer) - r->first],
+			err);
+}
+
+/* Modules of several layers, or in another order. */
+static bool hand_over_all(const struct recording *r, struct al_error *err)
+{
+	for (size_t i = 0; r->taker && !r->is_by_layer && i < r->calibration->n_modules; i++)
+		if (!hand_over(r, &r->calibration->modules[i], err))
+			return false;
+	return true;
+}
+
+static bool is_by_layer(const struct al_network *network)
+{
+	const struct al_model_view *view = network->view;
+	bool is = (int64_t)view->n_modules == network->n_layers;
+
+	for (size_t i = 0; is && i < view->n_modules; i++)
+		is = view->modules[i].layer == (int64_t)i;
+	return is;
+}
+
+/* ---- all ---- */
+
 static bool init_module(struct al_calibration *calibration, const struct al_attention *a,
 	struct al_error *err)
 {
 	struct al_module_statistics *module = &calibration->modules[calibration->n_modules++];
-	const size_t n_heads = (size_t)a->n_heads, width = n_heads * (size_t)a->d_value;
-	const size_t d_model = (size_t)a->factors[AL_QUERY].rows;
-	const size_t sizes[] = {[AL_SIZE_INPUTS] = d_model + 1,
-		[AL_SIZE_OUTPUTS] = width,
-		[AL_SIZE_HEADS] = n_heads};
+	const size_t n_heads = (size_t)a->n_heads;
+	const size_t sizes[] =
+		{[AL_SIZE_OUTPUTS] = n_heads * (size_t)a->d_value, [AL_SIZE_HEADS] = n_heads};
 
 	module->name = al_strdup(&calibration->arena, a->name);
-	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+	module->n_inputs = (size_t)a->factors[AL_QUERY].rows;
+	module->tokens = al_new_array(&calibration->arena, double, calibration->n_folds);
+	for (int kind = AL_N_LARGE; kind < AL_N_STATISTICS; kind++) {
 		if (!al_calibration_has(calibration, (enum al_statistic_kind)kind))
 			continue;
 		const size_t n = sizes[al_statistics[kind].size];
@@ -259,12 +321,10 @@ static void take_sequences(struct al_calibration *calibration, const struct al_b
 	al_calibration_sort(calibration);
 }
 
-static void count_queries(struct recording *r)
+static void count_queries(const struct recording *r)
 {
 	struct al_calibration *calibration = r->calibration;
 
-	for (int kind = 0; kind <= AL_QUERIES_TURNED; kind++)
-		calibration->n_queries[kind] = al_calloc(calibration->n_folds, sizeof(int64_t));
 	for (size_t i = 0; i < r->all->n_sequences; i++) {
 		const size_t n = r->all->begin[i + 1] - r->all->begin[i];
 		const size_t counts[AL_N_QUERIES] = {[AL_QUERIES_SAMPLED] = al_sampled_queries(n),
@@ -277,29 +337,45 @@ static void count_queries(struct recording *r)
 	}
 }
 
-bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
-	const struct al_batch *all, size_t n_folds, const struct al_watch *watch,
-	struct al_error *err)
+bool al_calibration_begin(struct al_calibration *calibration, const struct al_network *network,
+	const struct al_batch *all, size_t n_folds, struct al_error *err)
 {
 	const struct al_model_view *view = network->view;
-	struct recording r = {.calibration = calibration, .first = view->modules, .all = all};
 
 	*calibration = (struct al_calibration){.path = view->checkpoint->path,
 		.n_folds = al_least(n_folds ? n_folds : AL_FOLDS, all->n_sequences)};
 	al_arena_init(&calibration->arena);
 	take_sequences(calibration, all);
-	al_attended_init(&r.attended, view, all);
+	for (int kind = 0; kind <= AL_QUERIES_TURNED; kind++)
+		calibration->n_queries[kind] = al_calloc(calibration->n_folds, sizeof(int64_t));
+	if (al_network_check_tokens(network, all, err)
+		&& al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
+		&& init_modules(calibration, view, err))
+		return true;
+	al_calibration_finish(calibration);
+	return false;
+}
+
+bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
+	const struct al_batch *all, const struct al_statistics_taker *taker,
+	const struct al_watch *watch, struct al_error *err)
+{
+	struct recording r = {.calibration = calibration,
+		.first = network->view->modules,
+		.all = all,
+		.taker = taker,
+		.is_by_layer = is_by_layer(network)};
+
+	al_attended_init(&r.attended, network->view, all);
 	count_queries(&r);
-	const bool ok = al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
-		&& init_modules(calibration, view, err)
-		&& al_network_pass(network, all, watch,
-			&(struct al_visitor){.trace = add_layer,
-				.behind = add_turns,
-				.weights = &r.attended.taker,
-				.context = &r},
-			err);
+	const bool ok = al_network_pass(network, all, watch,
+				&(struct al_visitor){.trace = add_layer,
+					.behind = add_turns,
+					.done = end_layer,
+					.weights = &r.attended.taker,
+					.context = &r},
+				err)
+		&& hand_over_all(&r, err);
 	al_attended_finish(&r.attended);
-	if (!ok)
-		al_calibration_finish(calibration);
 	return ok;
 }
