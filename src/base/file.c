@@ -257,6 +257,40 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al
 	return ok;
 }
 
+static bool read_all(int fd, const char *path, struct al_text *out, size_t limit,
+	struct al_error *err)
+{
+	char block[1 << 16];
+	ssize_t n = 1;
+
+	while (n != 0 && out->length <= limit) {
+		n = read(fd, block, sizeof(block));
+		if (n < 0 && errno != EINTR)
+			return fail_system(err, AL_ESYSTEM, "read", path);
+		if (n > 0)
+			al_text_add_bytes(out, block, (size_t)n);
+	}
+	return out->length <= limit
+		|| al_fail(err, AL_EINPUT, "%s: has more than %zu bytes", path, limit);
+}
+
+bool al_file_read_stream(struct al_text *out, const char *path, size_t limit, struct al_error *err)
+{
+	struct stat info;
+	const int fd = al_path_kind(path) == AL_PATH_OTHER
+		? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+		: -1;
+
+	if (fd < 0)
+		return al_file_read(out, path, limit, err);
+	const bool is_pipe = fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)
+		&& fcntl(fd, F_SETFL, 0) == 0;
+	const bool ok = is_pipe ? read_all(fd, path, out, limit, err)
+				: al_file_read(out, path, limit, err);
+	close(fd);
+	return ok;
+}
+
 /* ---- paths and folders ---- */
 
 enum al_path_kind al_path_kind(const char *path)

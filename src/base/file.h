@@ -51,6 +51,11 @@ bool al_source_check_unchanged(const struct al_source *source, struct al_error *
 bool al_file_read(struct al_text *out, const char *path, size_t limit,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same of a file that the caller's user named, which may be a pipe: all that comes. A pipe that
+ * nobody writes to is empty. */
+bool al_file_read_stream(struct al_text *out, const char *path, size_t limit,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* "FOLDER/NAME", in the arena; a slash that ends the folder is the one between. */
 const char *al_path_join(struct al_arena *arena, const char *folder, const char *name);
 

@@ -96,7 +96,7 @@ bool al_tokenizer_encode_file(struct al_tokenizer *tokenizer, const char *path,
 {
 	AL_TEXT(text);
 
-	if (!al_file_read(&text, path, largest_file, err))
+	if (!al_file_read_stream(&text, path, largest_file, err))
 		return false;
 	al_tokens_init(tokens);
 	if (encode_lines(tokenizer, &text, tokens, err))

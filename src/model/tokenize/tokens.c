@@ -157,6 +157,6 @@ bool al_tokens_read(struct al_tokens *tokens, const char *path, struct al_error 
 {
 	AL_TEXT(text);
 
-	return al_file_read(&text, path, largest_file, err)
+	return al_file_read_stream(&text, path, largest_file, err)
 		&& al_tokens_parse(tokens, path, text.data, text.length, err);
 }
