@@ -23,20 +23,23 @@ static bool decompose(struct al_work *w, struct al_matrix g, struct al_error *er
 	return al_duplicate(al_view(g), &w->directions, err);
 }
 
-/* For kv-latent the matrix is the same at every rank. */
+/* For kv-latent the matrix is the same at every rank: `g` is needed once. */
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err)
 {
 	const bool is_known = w->directions.data && w->layout->method == AL_METHOD_LATENT;
 
-	if ((!is_known && !decompose(w, g, err)) || !al_matrix_init(out, g.rows, rank, err)
+	if (!is_known && !decompose(w, g, err))
+		return false;
+	const size_t n = w->directions.rows;
+	if (!al_matrix_init(out, n, rank, err)
 		|| !al_copy(al_columns(al_view(w->directions), 0, rank), *out, err))
 		return false;
-	double lost = sum_of(w->energies, rank, g.rows);
-	for (size_t i = rank; w->crossed && i < g.rows; i++)
+	double lost = sum_of(w->energies, rank, n);
+	for (size_t i = rank; w->crossed && i < n; i++)
 		lost += w->crossed[i];
 	w->lost += fmax(0, lost);
-	w->whole += sum_of(w->energies, 0, g.rows);
+	w->whole += sum_of(w->energies, 0, n);
 	return true;
 }
 

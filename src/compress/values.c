@@ -221,6 +221,19 @@ bool al_work_gqa(struct al_work *w, struct al_pieces *out, struct al_error *err)
 
 /* ---- kv-latent ---- */
 
+/* The leading directions: a matrix for the first rank that is tried, for others what it had. */
+static bool lead_latent(struct al_work *w, struct al_view weights, const struct al_output_roots *r,
+	struct al_matrix *vectors, struct al_error *err)
+{
+	const size_t rank = (size_t)w->layout->rank;
+
+	if (w->directions.data)
+		return al_work_lead(w, w->gram, rank, vectors, err);
+	return al_work_gram(w, weights, &w->gram, err)
+		&& (r->n > 0 ? al_work_lead_weighed(w, r, 0, rank, vectors, err)
+			     : al_work_lead(w, w->gram, rank, vectors, err));
+}
+
 /* Down W K Z and up Z^T K^-1; K is 1 but where outputs weigh. */
 bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
@@ -234,11 +247,7 @@ bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *e
 	AL_SCRATCH(scratch);
 	bool ok = (!is_weighed || al_output_roots_take(&scratch, &r, w, 0, w->n_kv, err))
 		&& al_work_judge_directions(w, weights, &r, err)
-		&& al_work_gram(w, weights, &w->gram, err);
-
-	ok = ok
-		&& (is_weighed ? al_work_lead_weighed(w, &r, 0, rank, &vectors, err)
-			       : al_work_lead(w, w->gram, rank, &vectors, err))
+		&& lead_latent(w, weights, &r, &vectors, err)
 		&& al_duplicate(al_view(vectors), &left, err)
 		&& al_duplicate(al_view(vectors), &right, err)
 		&& (!is_weighed

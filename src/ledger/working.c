@@ -137,7 +137,7 @@ static void count_inner(const struct counting *c, const struct al_ledger_entry *
 	AL_EXACT(width);
 	for (size_t i = 0; i < c->tensors->n; i++) {
 		const struct al_ledger_entry *other = &c->tensors->items[i];
-		if (!is_weight(c, other) || !reads_tokens(other) || !share_block(t, other))
+		if (!share_block(t, other) || !reads_tokens(other) || !is_weight(c, other))
 			continue;
 		al_exact_set(width, side_of(other, true));
 		share_of_device(c->stage, other, width);
