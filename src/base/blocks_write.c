@@ -25,9 +25,10 @@ static float inverse(float scale)
 	return scale != 0 ? 1 / scale : 0;
 }
 
-static int below(int level, int n_levels)
+/* Cut to a whole number of 0 and more; 0 for NaN. */
+static int below(float level, int n_levels)
 {
-	return level < n_levels ? level : n_levels - 1;
+	return !(level > 0) ? 0 : level < (float)n_levels ? (int)level : n_levels - 1;
 }
 
 /* The number that is farthest from 0 has the lowest level. */
@@ -41,7 +42,7 @@ static void find_around(const float *numbers, int zero, struct levels *out)
 	out->scale = farthest / (float)-zero;
 	const float per_number = inverse(out->scale);
 	for (int i = 0; i < N; i++)
-		out->of[i] = below((int)(numbers[i] * per_number + ((float)zero + 0.5F)), 2 * zero);
+		out->of[i] = below(numbers[i] * per_number + ((float)zero + 0.5F), 2 * zero);
 }
 
 /* From the least to the largest number. */
@@ -57,7 +58,7 @@ static void find_between(const float *numbers, int n_levels, struct levels *out)
 	out->scale = (most - out->least) / (float)(n_levels - 1);
 	const float per_number = inverse(out->scale);
 	for (int i = 0; i < N; i++)
-		out->of[i] = below((int)((numbers[i] - out->least) * per_number + 0.5F), n_levels);
+		out->of[i] = below((numbers[i] - out->least) * per_number + 0.5F, n_levels);
 }
 
 /* Four bits of each number, the fifth ones before them where there are some. */
@@ -123,7 +124,9 @@ static void put_q8_0(const float *numbers, unsigned char *bytes)
 	const float scale = farthest / 127, per_number = inverse(scale);
 	put_half(bytes, scale);
 	for (int i = 0; i < N; i++)
-		bytes[2 + i] = (unsigned char)(int8_t)roundf(numbers[i] * per_number);
+		bytes[2 + i] = (unsigned char)(int8_t)fminf(fmaxf(roundf(numbers[i] * per_number),
+								    -127),
+			127);
 }
 
 #define DEFINE_WRITTEN(name, bytes_of_block) \

@@ -192,9 +192,9 @@ static const struct al_dtype dtypes[] = {
 	{"q8_1", BLOCK(32, 36), .fallback = "f16"},
 	{"q2_k", BLOCK(256, 84), .fallback = "iq4_nl", .epsilon = 0x1p-1, DECODED(q2_k)},
 	{"q3_k", BLOCK(256, 110), .fallback = "iq4_nl", .epsilon = 0x1p-2, DECODED(q3_k)},
-	{"q4_k", BLOCK(256, 144), .fallback = "q5_0", .epsilon = 0x1p-3, DECODED(q4_k)},
-	{"q5_k", BLOCK(256, 176), .fallback = "q5_1", .epsilon = 0x1p-4, DECODED(q5_k)},
-	{"q6_k", BLOCK(256, 210), .fallback = "q8_0", .epsilon = 0x1p-5, DECODED(q6_k)},
+	{"q4_k", BLOCK(256, 144), .fallback = "q5_0", .epsilon = 0x1p-3, ENCODED(q4_k)},
+	{"q5_k", BLOCK(256, 176), .fallback = "q5_1", .epsilon = 0x1p-4, ENCODED(q5_k)},
+	{"q6_k", BLOCK(256, 210), .fallback = "q8_0", .epsilon = 0x1p-5, ENCODED(q6_k)},
 	{"q8_k", BLOCK(256, 292), .fallback = "q8_0"},
 	{"iq1_s", BLOCK(256, 50), .fallback = "iq4_nl"},
 	{"iq1_m", BLOCK(256, 56), .fallback = "iq4_nl"},
@@ -274,19 +274,16 @@ const struct al_dtype *al_dtype_at(size_t i)
 
 /* ---- sizes ---- */
 
-const struct al_dtype *al_dtype_of_written_row(const struct al_dtype *dtype, int64_t row)
-{
-	while (dtype->fallback
-		&& (!dtype->from_double || row % (int64_t)dtype->block_elements != 0))
-		dtype = al_dtype_named(dtype->fallback);
-	return dtype;
-}
-
 const struct al_dtype *al_dtype_of_row(const struct al_dtype *dtype, int64_t row)
 {
 	while (dtype->fallback && row % (int64_t)dtype->block_elements != 0)
 		dtype = al_dtype_named(dtype->fallback);
 	return dtype;
+}
+
+const struct al_dtype *al_dtype_of_written_row(const struct al_dtype *dtype, int64_t row)
+{
+	return al_dtype_of_row(dtype->from_double ? dtype : al_dtype_named("q4_k"), row);
 }
 
 bool al_dtype_size(const struct al_dtype *dtype, int64_t n_elements, uint64_t *bytes)

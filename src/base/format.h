@@ -56,7 +56,7 @@ const struct al_dtype *al_dtype_at(size_t i);
 /* The format that a row of so many numbers gets: the asked one, or what it falls back to. */
 const struct al_dtype *al_dtype_of_row(const struct al_dtype *dtype, int64_t row);
 
-/* The same, where formats that aren't written fall back too. */
+/* The same, where Q4_K stands for formats that aren't written. */
 const struct al_dtype *al_dtype_of_written_row(const struct al_dtype *dtype, int64_t row);
 
 /* The bytes of `n_elements`; false where they don't fill whole blocks or overflow. */

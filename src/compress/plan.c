@@ -45,13 +45,16 @@ static void add_tensor(struct al_plan *plan, struct al_tensor header,
 static bool keeps_blocks(const struct al_planned_tensor *tensor)
 {
 	const int64_t block = tensor->is_slow ? 1 : (int64_t)tensor->source->dtype->block_elements;
+	int64_t end = 0;
 
 	for (size_t i = 0; i < tensor->n_changes; i++) {
 		const struct al_slice *change = tensor->changes[i];
-		if (change->width > 0 || change->first % block != 0 || change->length % block != 0)
+		if (change->width > 0
+			|| (change->first != end && (change->first % block || end % block)))
 			return false;
+		end = change->first + change->length;
 	}
-	return true;
+	return end % block == 0;
 }
 
 /* The shape and the format of a changed tensor. */

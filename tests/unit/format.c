@@ -290,8 +290,43 @@ static void blocks_are_those_of_ggml(void **state)
 			snprintf(text + 2 * i, 3, "%02x", bytes[i]);
 		assert_string_equal(text, rows[row].bytes);
 	}
-	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q4_k"), 512)->name, "q5_0");
+	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q4_k"), 512)->name, "q4_k");
+	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q4_k"), 288)->name, "q5_0");
 	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q8_0"), 240)->name, "f16");
+	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q2_k"), 512)->name, "q4_k");
+}
+
+/* Of normal numbers ggml's own encoders lose 7.1, 3.6 and 1.8 %. NaN is no accident, and zeros stay. */
+static void large_blocks_lose_little(void **state)
+{
+	static const struct {
+		const char *format;
+		double most;
+	} rows[] = {{"q4_k", 0.075}, {"q5_k", 0.038}, {"q6_k", 0.019}};
+	double numbers[2 * AL_MOST_BLOCK_ELEMENTS], read[2 * AL_MOST_BLOCK_ELEMENTS];
+	const size_t n = sizeof(numbers) / sizeof(*numbers);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = cos(0.7 * (double)i * (double)i)
+			* sqrt(-log((double)(i + 1) / (double)(n + 1)));
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		const struct al_dtype *dtype = al_dtype_named(rows[row].format);
+		unsigned char bytes[2 * AL_MOST_BLOCK_ELEMENTS];
+		double lost = 0, whole = 0;
+		dtype->from_double(numbers, n, bytes);
+		dtype->to_double(bytes, n, read);
+		for (size_t i = 0; i < n; i++) {
+			lost += (read[i] - numbers[i]) * (read[i] - numbers[i]);
+			whole += numbers[i] * numbers[i];
+		}
+		assert_true(sqrt(lost / whole) < rows[row].most);
+		dtype->from_double((const double[AL_MOST_BLOCK_ELEMENTS]){(double)NAN}, 256, bytes);
+		dtype->from_double((const double[AL_MOST_BLOCK_ELEMENTS]){0}, 256, bytes);
+		dtype->to_double(bytes, 256, read);
+		for (size_t i = 0; i < 256; i++)
+			assert_true(read[i] == 0);
+	}
 }
 
 static void an_unknown_name_is_refused(void **state)
@@ -321,6 +356,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_whole_and_bounded),
 		cmocka_unit_test(names_and_fallbacks_are_sound),
 		cmocka_unit_test(blocks_are_those_of_ggml),
+		cmocka_unit_test(large_blocks_lose_little),
 		cmocka_unit_test(an_unknown_name_is_refused),
 	};
 
