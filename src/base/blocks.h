@@ -25,13 +25,17 @@
 	void al_##name##_to_double(const unsigned char *bytes, size_t n, double *out);
 AL_BLOCK_FORMATS(AL_DECLARE_BLOCK_FORMAT)
 
-/* Those that are encoded too: name, bytes of a block of 32 numbers. */
-#define AL_WRITTEN_BLOCK_FORMATS(X) X(q4_0, 18) X(q4_1, 20) X(q5_0, 22) X(q5_1, 24) X(q8_0, 34)
+/* Those that are encoded too. */
+#define AL_WRITTEN_BLOCK_FORMATS(X) \
+	X(q4_0, 32, 18) \
+	X(q4_1, 32, 20) \
+	X(q5_0, 32, 22) \
+	X(q5_1, 32, 24) \
+	X(q8_0, 32, 34) \
+	X(q4_k, 256, 144) \
+	X(q5_k, 256, 176) \
+	X(q6_k, 256, 210)
 
-/* ... and those of 256 numbers. */
-#define AL_WRITTEN_SUPER_BLOCKS(X) X(q4_k, 144) X(q5_k, 176) X(q6_k, 210)
-
-#define AL_DECLARE_WRITTEN(name, bytes_of_block) \
+#define AL_DECLARE_WRITTEN(name, elements, bytes_of_block) \
 	void al_##name##_from_double(const double *values, size_t n, unsigned char *bytes);
 AL_WRITTEN_BLOCK_FORMATS(AL_DECLARE_WRITTEN)
-AL_WRITTEN_SUPER_BLOCKS(AL_DECLARE_WRITTEN)

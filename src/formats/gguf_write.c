@@ -98,8 +98,9 @@ static uint64_t padding(uint64_t bytes, uint64_t alignment)
 	return (alignment - bytes % alignment) % alignment;
 }
 
+/* `at` is where it begins, behind the header; then where the next one does. */
 static bool add_tensor(struct al_text *out, const struct al_tensor *tensor, uint64_t alignment,
-	uint64_t *at, struct al_error *err)
+	uint64_t *at, uint64_t *data_bytes, struct al_error *err)
 {
 	const int type = al_gguf_type(tensor->dtype);
 	uint64_t bytes;
@@ -116,6 +117,7 @@ static bool add_tensor(struct al_text *out, const struct al_tensor *tensor, uint
 		add_u64(out, (uint64_t)tensor->shape[i]);
 	add_u32(out, (uint32_t)type);
 	add_u64(out, *at);
+	*data_bytes += bytes;
 	if (__builtin_add_overflow(*at, bytes, at)
 		|| __builtin_add_overflow(*at, padding(*at, alignment), at))
 		return al_fail(err, AL_EINPUT, "the tensors have 2^64 bytes or more");
@@ -130,7 +132,7 @@ bool al_gguf_create(struct al_tensor_writer **out, const char *path, const struc
 {
 	struct metadata metadata = {source, entries, n_entries, 0};
 	const uint64_t alignment = al_gguf_alignment(source);
-	uint64_t data_bytes = 0;
+	uint64_t at = 0, data_bytes = 0;
 	AL_TEXT(header);
 
 	*out = NULL;
@@ -141,9 +143,8 @@ bool al_gguf_create(struct al_tensor_writer **out, const char *path, const struc
 	if (!add_metadata(&header, &metadata, err))
 		return false;
 	for (size_t i = 0; i < n_tensors; i++)
-		if (!add_tensor(&header, &tensors[i], alignment, &data_bytes, err))
+		if (!add_tensor(&header, &tensors[i], alignment, &at, &data_bytes, err))
 			return false;
-	al_text_add_repeated(&header, '\0', (size_t)padding(header.length, alignment));
 	return al_tensor_writer_create(out, path, &header, data_bytes, alignment, err);
 }
 

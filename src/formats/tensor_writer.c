@@ -7,7 +7,8 @@ enum { NUMBERS_AT_ONCE = 4096 };
 
 struct al_tensor_writer {
 	struct al_output *output;
-	uint64_t data_bytes, left; /* promised by the header; still to come */
+	uint64_t at; /* the next byte of the file */
+	uint64_t left; /* bytes of data that the header promises and that are still to come */
 	uint64_t alignment;
 };
 
@@ -26,24 +27,30 @@ bool al_tensor_measure(const struct al_tensor *tensor, uint64_t *bytes, struct a
 			tensor->name, n, al_dtype_title(tensor->dtype));
 }
 
+static bool append(struct al_tensor_writer *writer, const void *bytes, size_t length,
+	struct al_error *err)
+{
+	writer->at += length;
+	return al_output_append(writer->output, bytes, length, err);
+}
+
 bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
 	const struct al_text *header, uint64_t data_bytes, uint64_t alignment, struct al_error *err)
 {
-	struct al_output *output;
+	struct al_tensor_writer *writer = al_alloc(1, sizeof(*writer));
 
 	*out = NULL;
-	if (!al_output_open(&output, path, err))
-		return false;
-	if (!al_output_append(output, header->data, header->length, err)) {
-		al_output_abandon(output);
-		return false;
+	*writer = (struct al_tensor_writer){.left = data_bytes, .alignment = alignment};
+	if (al_output_open(&writer->output, path, err)) {
+		if (append(writer, header->data, header->length, err)
+			&& (data_bytes == 0 || al_tensor_writer_align(writer, err))) {
+			*out = writer;
+			return true;
+		}
+		al_output_abandon(writer->output);
 	}
-	*out = al_alloc(1, sizeof(**out));
-	**out = (struct al_tensor_writer){.output = output,
-		.data_bytes = data_bytes,
-		.left = data_bytes,
-		.alignment = alignment};
-	return true;
+	free(writer);
+	return false;
 }
 
 bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes, size_t length,
@@ -53,7 +60,7 @@ bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes,
 		return al_fail(err, AL_EINPUT, "%zu bytes of tensors, expected %" PRIu64 " more",
 			length, writer->left);
 	writer->left -= length;
-	return al_output_append(writer->output, bytes, length, err);
+	return append(writer, bytes, length, err);
 }
 
 bool al_tensor_writer_append_doubles(struct al_tensor_writer *writer, const struct al_dtype *dtype,
@@ -78,11 +85,11 @@ bool al_tensor_writer_append_doubles(struct al_tensor_writer *writer, const stru
 bool al_tensor_writer_align(struct al_tensor_writer *writer, struct al_error *err)
 {
 	static const unsigned char zeros[4096];
-	const uint64_t beyond = (writer->data_bytes - writer->left) % writer->alignment;
+	const uint64_t beyond = writer->at % writer->alignment;
 
 	for (uint64_t n = beyond ? writer->alignment - beyond : 0, now; n > 0; n -= now) {
 		now = n < sizeof(zeros) ? n : sizeof(zeros);
-		if (!al_tensor_writer_append(writer, zeros, (size_t)now, err))
+		if (!append(writer, zeros, (size_t)now, err))
 			return false;
 	}
 	return true;

@@ -13,8 +13,8 @@ struct al_tensor_writer;
 bool al_tensor_measure(const struct al_tensor *tensor, uint64_t *bytes,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Writes the header; `data_bytes` follow, in which each tensor begins at a multiple of
- * `alignment`. */
+/* Writes the header; `data_bytes` follow, without what aligns the tensors, each of which begins at
+ * a multiple of `alignment`. */
 bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
 	const struct al_text *header, uint64_t data_bytes, uint64_t alignment,
 	struct al_error *err) AL_MUST_CHECK;

@@ -296,7 +296,7 @@ static void blocks_are_those_of_ggml(void **state)
 	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q2_k"), 512)->name, "q4_k");
 }
 
-/* Of normal numbers ggml's own encoders lose 7.1, 3.6 and 1.8 %. NaN is no accident, and zeros stay. */
+/* Of normal numbers ggml itself loses 7.1, 3.6 and 1.8 %. NaN is no accident, and zeros stay. */
 static void large_blocks_lose_little(void **state)
 {
 	static const struct {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "formats/checkpoint.h"
+#include "formats/gguf_write.h"
 #include "support/folder.h"
 #include "model/heads/views.h"
 
@@ -239,6 +240,41 @@ static void a_file(void **state)
 }
 
 /* Cut anywhere, it is refused; the data's end alone may be padding that nobody wrote. */
+/* All of it but the zeros behind the last tensor, which ends between two multiples of 64. */
+static void a_copy_is_the_file(void **state)
+{
+	struct bytes b = {0};
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_tensor_writer *writer;
+	struct al_error err;
+	unsigned char read[4096];
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	put_file(&b);
+	assert_true(open_bytes(&checkpoint, &folder, &b, &err));
+	assert_true(al_gguf_create(&writer, test_path(path, &folder, "copy.gguf"),
+		&checkpoint.shards[0], NULL, 0, checkpoint.tensors, 2, &err));
+	for (size_t i = 0; i < 2; i++) {
+		const size_t n = (size_t)checkpoint.tensors[i].bytes;
+		assert_true(al_tensor_read_bytes(&checkpoint, &checkpoint.tensors[i], 0, read, n,
+			&err));
+		assert_true(al_tensor_writer_append(writer, read, n, &err));
+		assert_true(al_tensor_writer_align(writer, &err));
+	}
+	assert_true(al_tensor_writer_commit(writer, &err));
+	al_checkpoint_close(&checkpoint);
+	FILE *file = fopen(path, "rb");
+	assert_non_null(file);
+	put_zeros(&b, (64 - b.n % 64) % 64);
+	assert_int_equal(fread(read, 1, sizeof(read), file), b.n);
+	assert_memory_equal(read, b.data, b.n);
+	fclose(file);
+	test_folder_remove(&folder);
+}
+
 static void cut_files(void **state)
 {
 	struct bytes b = {.n = 0};
@@ -434,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_blocks),
 		cmocka_unit_test(a_file),
+		cmocka_unit_test(a_copy_is_the_file),
 		cmocka_unit_test(cut_files),
 		cmocka_unit_test(rotary_rules),
 		cmocka_unit_test(refuses),
