@@ -61,9 +61,8 @@ static bool fail_uneven(const struct al_job *job, struct al_error *err)
 				other.n_heads, other.n_kv_heads);
 	}
 	return al_fail(err, AL_EINPUT,
-		"llama.cpp can't run family %s with %" PRId64 " heads (%" PRId64
-		" of keys and values), %" PRId64 " wide, in a model of its width: use -o "
-		"FILE.safetensors",
+		"llama.cpp can't run models of family %s with %" PRId64 " heads (%" PRId64
+		" of keys and values), each %" PRId64 " wide: use -o FILE.safetensors",
 		job->view->family->name, first.n_heads, first.n_kv_heads, first.d_head);
 }
 
