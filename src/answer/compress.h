@@ -12,7 +12,7 @@ struct al_compress_words {
 	struct al_output_options output;
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
-	int64_t sweeps, seed; /* sweeps 0: not given */
+	int64_t sweeps, restarts, seed; /* sweeps, restarts 0: not given */
 	int measure, side, refit, quality; /* quality -1: not given */
 	bool force;
 	struct al_input_options input;

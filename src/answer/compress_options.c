@@ -15,18 +15,19 @@ static const struct al_option_row file_rows[] = {
 	OPTION_END,
 };
 
-/* --quality: its name, and the --refit (on tokens: where there are any) and --sweeps that it sets
- * where these aren't given. */
-#define QUALITIES(X) X(fast, auto, 20) X(best, sequential, 2000)
-#define QUALITY_NAME(name, refit, sweeps) #name,
-#define QUALITY_ROW(name, refit, sweeps) {#refit, sweeps},
-#define QUALITY_REFIT(name, refit, sweeps) "; --quality " #name ": " #refit
-#define QUALITY_SWEEPS(name, refit, sweeps) "; --quality " #name ": " #sweeps
+/* --quality: its name, and the --refit (on tokens: where there are any), --sweeps and --restarts
+ * that it sets where these aren't given. */
+#define QUALITIES(X) X(fast, auto, 20, 0) X(best, sequential, 2000, 5)
+#define QUALITY_NAME(name, refit, sweeps, restarts) #name,
+#define QUALITY_ROW(name, refit, sweeps, restarts) {#refit, sweeps, restarts},
+#define QUALITY_REFIT(name, refit, sweeps, restarts) "; --quality " #name ": " #refit
+#define QUALITY_SWEEPS(name, refit, sweeps, restarts) "; --quality " #name ": " #sweeps
+#define QUALITY_RESTARTS(name, refit, sweeps, restarts) "; --quality " #name ": " #restarts
 
 static const char *const quality_names[] = {QUALITIES(QUALITY_NAME)};
 static const struct quality {
 	const char *refit;
-	int64_t n_sweeps;
+	int64_t n_sweeps, n_restarts;
 } qualities[] = {QUALITIES(QUALITY_ROW)};
 enum { N_QUALITIES = sizeof(qualities) / sizeof(*qualities) };
 
@@ -70,6 +71,10 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
 		"collab, mhe-mul: maximum number of least-squares sweeps (200" QUALITIES(
 			QUALITY_SWEEPS) ")",
+		.least = 1, .is_advanced = true),
+	OPTION_COUNT(struct al_compress_words, restarts, "restarts", "N",
+		"collab: further fits, each from the best so far with random changes (0" QUALITIES(
+			QUALITY_RESTARTS) ")",
 		.least = 1, .is_advanced = true),
 	OPTION_FLAG(struct al_compress_words, force, "force",
 		"write the result even if it isn't smaller than the source"),
@@ -236,6 +241,8 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 		{al_refit_runs((enum al_refit)o->refit) && !is_refitted(method), "refit", "",
 			"drop, ov, kv-latent and gqa, not"},
 		{o->drops && !drops && !is_identity, "drop", "", "--method drop or merge, not"},
+		{o->restarts > 0 && method != AL_METHOD_COLLAB, "restarts", "",
+			"--method collab, not"},
 		{o->sweeps > 0 && !al_method_mixes(method), "sweeps", "",
 			"--method collab or mhe-mul, not"},
 	};
@@ -290,6 +297,8 @@ static void apply_quality(struct al_compress_words *o, enum al_method method)
 		AL_N_REFITS);
 	if (o->sweeps == 0 && al_method_mixes(method))
 		o->sweeps = quality->n_sweeps;
+	if (o->restarts == 0 && method == AL_METHOD_COLLAB)
+		o->restarts = quality->n_restarts;
 	if (o->refit == AL_REFIT_AUTO && is_refitted(method)
 		&& (al_input_is_given(&o->input) || !al_refit_runs(refit)))
 		o->refit = (int)refit;
@@ -313,6 +322,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		.data = {.measure = (enum al_weighting)o->measure,
 			.refit = (enum al_refit)o->refit},
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
+			.n_restarts = (size_t)o->restarts,
 			.seed = (uint64_t)o->seed},
 	};
 	if (!read_ranks(&session->arena, o->ranks, out, err)

@@ -64,7 +64,7 @@ struct al_data {
 };
 
 struct al_effort {
-	size_t n_sweeps;
+	size_t n_sweeps, n_restarts; /* as of al_cp_options */
 	uint64_t seed;
 };
 

@@ -25,8 +25,9 @@ bool al_work_collab(struct al_work *w, struct al_pieces *out, struct al_error *e
 	const struct al_cp_options options = {.rank = (size_t)w->layout->rank,
 		.start = AL_CP_AUTO,
 		.n_sweeps = w->options->effort.n_sweeps,
-		.stop = AL_CP_STOP,
-		.seed = w->options->effort.seed};
+		.stop = w->options->effort.n_restarts > 0 ? AL_CP_STOP / 100 : AL_CP_STOP,
+		.seed = w->options->effort.seed,
+		.n_restarts = w->options->effort.n_restarts};
 	struct al_matrix *mixing = &out->of[AL_PIECE_MIXING];
 	struct al_cp cp;
 

@@ -221,9 +221,38 @@ static void start_random(uint64_t seed, struct al_cp_terms *t)
 	al_random_destroy(random);
 }
 
-static bool start(const struct al_heads *heads, const struct al_cp_options *o,
-	enum al_cp_start start, struct al_cp_terms *terms, struct al_error *err)
+/* Random numbers of this part of their size are added to the best factors. */
+static const double SHAKEN = 0.6;
+
+static void shake(struct al_matrix from, struct al_matrix to, struct al_random *random)
 {
+	const size_t n = to.rows * to.cols;
+	const double size = sqrt(al_inner(al_view(from), al_view(from)) / (double)n);
+
+	al_random_gaussian(random, to.data, n);
+	for (size_t i = 0; i < n; i++)
+		to.data[i] = from.data[i] + SHAKEN * size * to.data[i];
+}
+
+static void start_shaken(const struct al_cp *best, uint64_t seed, struct al_cp_terms *t)
+{
+	struct al_random *random = al_random_create(seed, 0, 0, 0);
+
+	shake(best->query, t->query, random);
+	shake(best->key, t->key, random);
+	shake(best->mixing, t->mixing, random);
+	al_random_destroy(random);
+}
+
+/* AL_CP_AUTO: from the best so far. */
+static bool start(const struct al_heads *heads, const struct al_cp_options *o,
+	enum al_cp_start start, const struct al_cp *best, struct al_cp_terms *terms,
+	struct al_error *err)
+{
+	if (start == AL_CP_AUTO) {
+		start_shaken(best, o->seed, terms);
+		return true;
+	}
 	if (start == AL_CP_GREEDY)
 		return al_start_greedy(heads, terms, err);
 	if (start == AL_CP_ALGEBRAIC)
@@ -244,11 +273,12 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 		.terms = &terms};
 
 	bool done = al_terms_init(&terms, heads, o->rank, err)
-		&& start(heads, o, which, &terms, err) && run(&x, err);
+		&& start(heads, o, which, out, &terms, err) && run(&x, err);
 	if (done && (!out->query.data || x.error < out->relative_error)) {
 		const struct al_cp_terms worse = {out->query, out->key, out->mixing};
 		*out = (struct al_cp){terms.query, terms.key, terms.mixing, x.error, x.is_estimate,
-			x.start_error, which, x.n_sweeps, x.is_converged};
+			x.start_error, which == AL_CP_AUTO ? out->start : which, x.n_sweeps,
+			x.is_converged};
 		terms = worse;
 	}
 	*is_stopped = x.is_stopped;
@@ -396,6 +426,22 @@ static bool check_options(const struct al_heads *heads, const struct al_cp_optio
 	return true;
 }
 
+/* Sweeps end in one of many local minima; another, near the best, may be better. */
+static bool try_again(const struct al_heads *heads, const struct al_cp_options *o, double norm,
+	struct al_cp *out, struct al_error *err)
+{
+	struct al_cp_options next = *o;
+	bool is_stopped = false;
+
+	for (size_t i = 0; i < o->n_restarts && !is_stopped && out->relative_error > AL_CP_SETTLED;
+		i++) {
+		next.seed++;
+		if (!try_start(heads, &next, norm, AL_CP_AUTO, out, &is_stopped, err))
+			return false;
+	}
+	return true;
+}
+
 static bool decompose(const struct al_heads *heads, const struct al_cp_options *o, double norm,
 	struct al_cp *out, struct al_error *err)
 {
@@ -417,7 +463,8 @@ bool al_cp(const struct al_heads *heads, const struct al_cp_options *options, st
 
 	*out = (struct al_cp){.n_sweeps = 0};
 	if (al_heads_check(heads, &norm, err) && check_options(heads, options, err)
-		&& decompose(heads, options, norm, out, err) && finish_terms(heads, out, err))
+		&& decompose(heads, options, norm, out, err)
+		&& try_again(heads, options, norm, out, err) && finish_terms(heads, out, err))
 		return true;
 	al_cp_finish(out);
 	return false;

@@ -15,7 +15,7 @@ import heads
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEAR = 1e-5  # relative; our forms come from single precision
 BEST = 1.001  # an error may be so many times another one's
-LOCAL = 1.02  # CP ends in local minima, other ones from other starts
+RESTARTS = 20  # CP ends in local minima, other ones from other starts
 
 
 def tables(program, *words):
@@ -24,8 +24,9 @@ def tables(program, *words):
 
 
 def errors(program, path, folder, method, rank):
+    more = ['--restarts', str(RESTARTS)] if method == 'collab' else []
     rows = tables(program, 'compress', path, '--heads', str(heads.N_HEADS), '--method', method, '--rank', str(rank),
-                  '--quality', 'best', '--force', '-o', folder + '/out.safetensors')['compress']
+                  '--quality', 'best', *more, '--force', '-o', folder + '/out.safetensors')['compress']
     os.remove(folder + '/out.safetensors')
     return [row['relative_error'] for row in rows]
 
@@ -63,7 +64,7 @@ def rows_of_agreement(made_by, ratios, scores, ranks, shares):
         return agreement.versions(made_by, name)
 
     yield 'error of CP (collaborative attention) at equal rank', judge('tensorly'), ratios['cp'], BEST, \
-        'at most 1.001 times the best of six starts; the others end in another local minimum, at the worst %.3f times' % max(ratios['cp'])
+        'at most 1.001 times the best of six starts, with --quality best --restarts %d' % RESTARTS
     yield 'error of a partial Tucker decomposition at equal rank', judge('tensorly'), ratios['tucker'], BEST, 'at most 1.001 times'
     near = 'within 1e-5'
     yield 'composition scores of heads of two layers', judge('transformer-lens'), scores, NEAR, near
@@ -85,7 +86,7 @@ def main():
         print('%s: at the worst %.6g (limit %g)' % (what, max(values), limit))
     said = [agreement.holds(what, judge, len(values), sum(value <= limit for value in values), rest)
             for what, judge, values, limit, rest in rows]
-    equal = max(ratios['cp']) <= LOCAL and max(ratios['tucker']) <= BEST and max(scores + ranks + shares) <= NEAR
+    equal = max(ratios['cp'] + ratios['tucker']) <= BEST and max(scores + ranks + shares) <= NEAR
     return 0 if equal and all(said) and len(scores) == 3 * heads.N_HEADS ** 2 else 1
 
 

@@ -283,6 +283,25 @@ static void takes_the_better_start(void **state)
 	finish_layer(&layer);
 }
 
+/* Other minima than the first, never a worse one, the same ones each time. */
+static void starts_again(void **state)
+{
+	struct layer noise = gaussian_layer(small[0], 92);
+	struct al_cp_options options = {.rank = 12, .n_sweeps = 200, .stop = 1e-6};
+	double errors[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		options.n_restarts = i > 0 ? 6 : 0;
+		struct al_cp cp = decompose(&noise.heads, options);
+		errors[i] = cp.relative_error;
+		al_cp_finish(&cp);
+	}
+	assert_true(errors[1] < errors[0]);
+	assert_true(errors[1] == errors[2]);
+	finish_layer(&noise);
+}
+
 static void improves_on_truncated_heads(void **state)
 {
 	struct layer layer = noisy_layer(320, 112, 93);
@@ -584,6 +603,7 @@ int main(void)
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes_the_better_start),
+		cmocka_unit_test(starts_again),
 		cmocka_unit_test(finds_fewer_dimensions_than_it_may),
 		cmocka_unit_test(finds_shared_dimensions),
 		cmocka_unit_test(improves_on_truncated_heads),
