@@ -286,8 +286,8 @@ static void takes_the_better_start(void **state)
 /* Other minima than the first, never a worse one, the same ones each time. */
 static void starts_again(void **state)
 {
-	struct layer noise = gaussian_layer(small[0], 92);
-	struct al_cp_options options = {.rank = 12, .n_sweeps = 200, .stop = 1e-6};
+	struct layer noise = gaussian_layer(small[2], 95);
+	struct al_cp_options options = {.rank = 6, .n_sweeps = 200, .stop = 1e-6};
 	double errors[3];
 
 	(void)state;
