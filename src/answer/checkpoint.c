@@ -41,7 +41,7 @@ void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *chec
 	al_table_note(table, "fingerprint: %s, of %s",
 		al_fingerprint_text(&table->arena,
 			fingerprint ? *fingerprint : checkpoint->header_hash),
-		fingerprint ? "headers and numbers" : "headers alone");
+		fingerprint ? "tensors" : "headers alone");
 }
 
 void al_note_numbers_unread(struct al_table *table)

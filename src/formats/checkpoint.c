@@ -288,6 +288,11 @@ void al_checkpoint_close(void *object)
 static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	unsigned char *block, size_t room, uint64_t *hash, struct al_error *err)
 {
+	const char *dtype = al_dtype_title(tensor->dtype);
+
+	*hash = al_hash(*hash, tensor->name, strlen(tensor->name) + 1);
+	*hash = al_hash(*hash, dtype, strlen(dtype) + 1);
+	*hash = al_hash(*hash, tensor->shape, tensor->n_dims * sizeof(*tensor->shape));
 	for (uint64_t first = 0; first < tensor->bytes; first += room) {
 		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first)
 								: room;
@@ -304,11 +309,13 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, const bool *whic
 	enum { ROOM = 1 << 20 };
 	AL_FREED unsigned char *block = al_alloc(ROOM, 1);
 
-	*hash = checkpoint->header_hash;
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		if ((!which || which[i])
-			&& !add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err))
+	*hash = AL_HASH_EMPTY;
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = checkpoint->names[i];
+		if ((!which || which[tensor - checkpoint->tensors])
+			&& !add_tensor(checkpoint, tensor, block, ROOM, hash, err))
 			return false;
+	}
 	return true;
 }
 

@@ -76,8 +76,9 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 void al_checkpoint_close(void *checkpoint);
 
-/* A hash of the headers and of every tensor's bytes, in their order, or of those alone that are
- * marked in which[n_tensors]: reads them all. */
+/* A hash of every tensor's name, format, shape and bytes, in the order of names, or of those alone
+ * that are marked in which[n_tensors]: reads them all. How they are spread over files takes no
+ * part, nor do metadata. */
 bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, const bool *which, uint64_t *hash,
 	struct al_error *err) AL_MUST_CHECK;
 

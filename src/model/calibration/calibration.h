@@ -40,7 +40,7 @@
  * over "queries.random_later" and "queries.random_repeated". "sequences" U64: a fingerprint
  * (FNV-1a) of each sequence of tokens. Its metadata:
  * attnledger.calibration (the format's number, 2) and .source (fingerprint of the checkpoint's
- * headers and tensors). */
+ * tensors). */
 #pragma once
 
 #include "model/calibration/folds.h"

@@ -442,7 +442,9 @@ bool al_calibration_read_for(struct al_calibration *calibration, const char *pat
 		return false;
 	if (al_checkpoint_hash(checkpoint, NULL, &source, err)
 		&& (source == calibration->source
-			|| al_fail(err, AL_EINPUT, "%s: belongs to a different model than %s",
+			|| al_fail(err, AL_EINPUT,
+				"%s: belongs to a different model than %s, or was recorded by an "
+				"older version: run `calibrate` again",
 				calibration->path, checkpoint->path)))
 		return true;
 	al_calibration_finish(calibration);
