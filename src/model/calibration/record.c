@@ -147,22 +147,32 @@ static void add_weights(struct recording *r, const struct part *p, size_t n_head
 
 /* ---- folds ---- */
 
-/* The tokens of a batch's sequences that belong to the fold. */
+/* How many tokens of a batch belong to the fold. */
+static size_t count_tokens(const struct recording *r, const struct al_batch *batch, size_t fold)
+{
+	size_t n = 0;
+
+	for (size_t s = 0; s < batch->n_sequences; s++)
+		if (fold_of(r, batch, s) == fold)
+			n += batch->begin[s + 1] - batch->begin[s];
+	return n;
+}
+
 static bool take_tokens(const struct recording *r, const struct al_batch *batch, size_t fold,
 	struct al_view_f all, struct al_scratch *scratch, struct al_view_f *out,
 	struct al_error *err)
 {
 	struct al_matrix_f some;
-	size_t n = 0;
 
-	if (!al_take_f(scratch, &some, all.rows, all.cols, err))
+	if (!al_take_f(scratch, &some, all.rows, count_tokens(r, batch, fold), err))
 		return false;
+	*out = al_view_f(some);
 	for (size_t s = 0; s < batch->n_sequences; s++)
 		for (size_t t = batch->begin[s];
-			t < batch->begin[s + 1] && fold_of(r, batch, s) == fold; t++)
-			memcpy(some.data + n++ * some.ld, all.data + t * all.ld,
-				all.rows * sizeof(*all.data));
-	*out = al_columns_f(al_view_f(some), 0, n);
+			t < batch->begin[s + 1] && fold_of(r, batch, s) == fold; t++) {
+			memcpy(some.data, all.data + t * all.ld, all.rows * sizeof(*all.data));
+			some.data += some.ld;
+		}
 	return true;
 }
 
