@@ -126,9 +126,9 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 }
 
 /* Options that only one of the two answers hears. */
-static const char *const of_training[] = {"recipe", "attention", "recompute", "optimizer",
-	"adapters", "adapter-dropout", "loss", "compile", "recompute-every", "sp", "etp", "zero",
-	"cp", "interleave"};
+static const char *const of_training[] = {"recipe", "recompute", "optimizer", "adapters",
+	"adapter-dropout", "loss", "compile", "recompute-every", "sp", "etp", "zero", "cp",
+	"interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
 	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
 	"mamba-ssm-cache-dtype", "speculative-tokens", "draft", "kv-offloading-size", "utilization",

@@ -32,6 +32,11 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 {
 	struct al_training training;
 
+	if (q->engine.kernel && !al_formula_mentions(q->engine.engine->with_attention, "eager"))
+		return al_fail(err, AL_EINPUT,
+			"--attention: engine %s has no such setting; use --engine llama.cpp, or "
+			"--train",
+			q->engine.engine->name);
 	*inference = (struct al_inference){.activation_bytes = q->engine.engine->activation_bytes,
 		.is_encoder = al_request_is_encoder(q),
 		.engine = &q->engine};

@@ -26,7 +26,7 @@ const struct al_option_row al_recipe_rows[] = {
 	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
 		"rules for training memory (list recipes); default megatron"),
 	OPTION_TEXT(struct al_asked, kernel, "attention", "KERNEL",
-		"eager, or flash as sdpa also is (default: the recipe's)"),
+		"eager, or flash as sdpa also is (default: the recipe's, the engine's)"),
 	OPTION_TEXT(struct al_asked, optimizer, "optimizer", "NAME",
 		"adamw-fused, adamw8bit ... (default: the recipe's)"),
 	OPTION_TEXT(struct al_asked, adapters, "adapters", "A,B,C",

@@ -82,6 +82,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("line", WORD, AT(line)), AL_WORDS(line_names)},
 	{AL_KEY("before", BY, AT(before)), .read = al_read_formula},
 	{AL_KEY("pool", BY, AT(pool)), .read = al_read_formula},
+	{AL_KEY("quantizes_by_flash", BOOLEAN, AT(quantizes_by_flash))},
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
 	{AL_KEY("chunk", BY, AT(chunk)), .read = al_read_formula},
 	{AL_KEY("sequences", BY, AT(sequences)), .read = al_read_formula},
@@ -112,7 +113,7 @@ static const struct al_record engine_record = {
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
 	"speculated", "caching", "sequences", "memory", "small", "fp8", "batch", "whole_windows",
-	"d_model", "page", "replicated"};
+	"d_model", "page", "replicated", "n_heads", "eager"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -188,7 +189,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
 		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->small,
-		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model, s->page, s->is_replicated};
+		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model, s->page, s->is_replicated,
+		s->n_heads, al_engine_is_eager(c)};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;

@@ -32,7 +32,8 @@
  * "overhead" are bytes of the runtime and its graphs, "with_attention" and "with_feed_forward"
  * those held with the tensors of such a block (masks), "sampling" those of choosing the next
  * tokens, held instead of a block's where they are more. "activation_bytes" are those of a number;
- * experts have no copies of tokens with "shared_inputs".
+ * experts have no copies of tokens with "shared_inputs". With "quantizes_by_flash" a cache in
+ * blocks needs flash attention.
  *
  * * "group_spread" is set where layers share blocks in groups (ledger/groups.h): groups have as
  * many layers as the rarest kind, but as many as the most frequent one if that has fewer than this
@@ -50,10 +51,10 @@
  * * "offload" are bytes of the host's memory for a block of the cache that all devices offload.
  *
  * * Formulas may use seq, batch, window, whole_windows (0 or 1), block, chunk, sequences, tp,
- * devices, vocab, d_model, speculated, caching (of prefixes: 0 or 1), memory (of a device, in
- * bytes; 0: not known), small (the place in "small" of the device, from 1; 0: not there), fp8
- * (1 where the cache is in FP8), page (bytes of a block of the cache on one device) and replicated
- * (1 where all devices have the same in it). */
+ * devices, vocab, d_model, n_heads, eager (0 or 1: without flash attention), speculated, caching
+ * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known), small (the place in "small"
+ * of the device, from 1; 0: not there), fp8 (1 where the cache is in FP8), page (bytes of a block
+ * of the cache on one device) and replicated (1 where all devices have the same in it). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -101,6 +102,7 @@ struct al_engine {
 	int64_t scale_group; /* numbers that have one; 0: a head's keys, and its values */
 	bool caches_prefixes; /* of models with recurrent states */
 	bool has_one_format, has_shared_inputs;
+	bool quantizes_by_flash; /* a cache in blocks needs flash attention */
 	int64_t group_spread; /* 0: layers aren't grouped */
 	const struct al_engine_page *pages;
 	size_t n_pages;
@@ -138,8 +140,14 @@ struct al_engine_choice {
 	bool caches_prefixes;
 	bool is_at_peak; /* asked for what is held while prompts are processed */
 	bool holds_windows_whole;
+	const char *kernel; /* "eager": without flash attention, "flash"; NULL: not asked */
 	int64_t speculated; /* tokens in each step */
 };
+
+static inline bool al_engine_is_eager(const struct al_engine_choice *choice)
+{
+	return choice->kernel && strcmp(choice->kernel, "eager") == 0;
+}
 
 /* Sets what a step takes on a device; NULL: on a large one. */
 struct al_gpu;
@@ -155,7 +163,7 @@ bool al_engine_has_pages(const struct al_engine *engine, const char *variant);
 /* Symbols for the engine's formulas; unknown ones may be 0. */
 struct al_engine_scope {
 	const struct al_engine_choice *choice;
-	int64_t seq, window, batch, tp, devices, vocab, d_model;
+	int64_t seq, window, batch, tp, devices, vocab, d_model, n_heads;
 	bool is_fp8; /* the cache */
 	int64_t page; /* bytes of a block of the cache on one device */
 	bool is_replicated; /* all devices have the same in it */

@@ -123,7 +123,7 @@ static bool find_window(struct al_ledger *ledger, const struct al_inference *inf
 static bool engine_bytes(struct al_ledger *ledger, const struct al_inference *inference,
 	const struct al_formula *formula, int64_t *out, struct al_error *err)
 {
-	const struct al_setting *vocab = NULL, *width = NULL;
+	const struct al_setting *vocab = NULL, *width = NULL, *heads = NULL;
 	struct al_engine_scope scope = {.choice = ledger->ask.engine,
 		.seq = inference->seq,
 		.batch = inference->batch,
@@ -135,11 +135,13 @@ static bool engine_bytes(struct al_ledger *ledger, const struct al_inference *in
 		return true;
 	if (!al_settings_get(&ledger->settings, "vocab", &vocab, err)
 		|| !al_settings_get(&ledger->settings, "d_model", &width, err)
+		|| !al_settings_get(&ledger->settings, "n_heads", &heads, err)
 		|| (al_formula_mentions(formula, "window")
 			&& !find_window(ledger, inference, &scope.window, err)))
 		return false;
 	scope.vocab = vocab ? vocab->value.integer : 0;
 	scope.d_model = width ? width->value.integer : 0;
+	scope.n_heads = heads ? heads->value.integer : 0;
 	return al_engine_bytes(&scope, formula, out, err);
 }
 

@@ -25,6 +25,8 @@ console.log(JSON.stringify({release: llama.llamaCppRelease.release, log: lines})
 for (const setting of JSON.parse(process.argv[3])) {
 	lines.length = 0;
 	const context = await model.createContext({...setting, batchSize: 512});
+	for (let i = 0; i < 100 && !lines.some((line) => /sched_reserve.*compute/.test(line)); i++) // the log comes later
+		await new Promise((resolve) => setTimeout(resolve, 100));
 	await context.dispose();
 	console.log(JSON.stringify({log: lines}));
 }
@@ -42,7 +44,8 @@ def settings(name):
     for tokens in (1024,) if name == 'gpt2' else (2048, 8192):
         for dtype in FORMATS:
             quantized = {'experimentalKvCache%sType' % part: dtype.upper() for part in ('Key', 'Value') if dtype != 'f16'}
-            yield {'tokens': tokens, 'dtype': dtype}, {'contextSize': tokens, 'flashAttention': True, **quantized}
+            yield {'tokens': tokens, 'dtype': dtype, 'flash': True}, {'contextSize': tokens, 'flashAttention': True, **quantized}
+        yield {'tokens': tokens, 'dtype': 'f16', 'flash': False}, {'contextSize': tokens, 'flashAttention': False}
 
 
 def figures(log, pattern):

@@ -332,14 +332,19 @@ static bool leave_out(struct al_request *q, struct al_error *err)
 
 /* ---- making one ---- */
 
-static bool choose_kernel(struct al_recipe *recipe, const char *name, struct al_error *err)
+static bool find_kernel(const char *name, bool *is_flash, struct al_error *err)
 {
 	static const char *const kernels[] = {"eager", "flash"};
 	const int kernel = al_find_name(name, kernels, 2);
 
-	if (kernel < 0)
-		return al_fail_unknown(err, "--attention", name, kernels, 2);
-	recipe->is_flash = kernel == 1;
+	*is_flash = kernel == 1;
+	return kernel >= 0 || al_fail_unknown(err, "--attention", name, kernels, 2);
+}
+
+static bool choose_kernel(struct al_recipe *recipe, const char *name, struct al_error *err)
+{
+	if (!find_kernel(name, &recipe->is_flash, err))
+		return false;
 	return !recipe->activations_per_token
 		|| al_fail(err, AL_EINPUT,
 			"--attention can't be used with recipe %s, which has its own rule for "
@@ -431,6 +436,7 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 	struct al_engine_choice *choice = &q->engine;
 
 	*choice = (struct al_engine_choice){.utilization = asked->utilization,
+		.kernel = asked->kernel,
 		.has_mtp = asked->has_mtp,
 		.holds_windows_whole = asked->holds_windows_whole,
 		.speculated = asked->speculated ? asked->speculated
@@ -441,6 +447,9 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 		.asked_sequences = asked->sequences};
 	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
 		return al_in(err, "--engine");
+	bool unused_kernel;
+	if (asked->kernel && !find_kernel(asked->kernel, &unused_kernel, err))
+		return false;
 	choice->holds_windows_whole |= ignores_windows(q, choice->engine);
 	const struct al_dtype *unused;
 	if (asked->state_dtype && !al_dtype_find(asked->state_dtype, &unused, err))
@@ -588,8 +597,15 @@ bool al_request_cache_format(struct al_request *q, const char *asked, struct al_
 		q->cache.declared_in = cache.file;
 		q->cache.is_declared = takes(q, &cache);
 	}
-	return al_dtype_find(asked	       ? asked
-			: q->cache.is_declared ? cache.dtype
-					       : own_format(q),
-		&q->cache.dtype, err);
+	if (!al_dtype_find(asked		   ? asked
+			    : q->cache.is_declared ? cache.dtype
+						   : own_format(q),
+		    &q->cache.dtype, err))
+		return false;
+	return !al_engine_is_eager(&q->engine) || !q->engine.engine->quantizes_by_flash
+		|| q->cache.dtype->block_elements == 1
+		|| al_fail(err, AL_EINPUT,
+			"--cache-dtype %s: %s quantizes the cache only with flash attention; "
+			"remove --attention eager",
+			q->cache.dtype->name, q->engine.engine->title);
 }
