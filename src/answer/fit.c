@@ -303,12 +303,24 @@ bool al_fit_begin(struct al_fit *f, const struct al_device_options *o, struct al
 	return f->ledger;
 }
 
+/* Does a layer cache latents? */
+static bool has_latents(const struct al_request *q)
+{
+	const struct al_cache_entries cache = al_request_cache(q);
+	bool has = false;
+
+	for (size_t i = 0; i < cache.n; i++)
+		has |= cache.lines[i].kind == AL_CACHE_LATENT;
+	return has;
+}
+
 bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_error *err)
 {
 	const struct al_inference *i = &f->inference;
 	const struct al_engine_scope scope = {.choice = &f->request->engine,
 		.tp = i->tp,
-		.devices = i->tp * i->pp * f->training.dp};
+		.devices = i->tp * i->pp,
+		.has_latents = f->is_inference && has_latents(f->request)};
 	struct al_arena *arena = &f->session->arena;
 	mpq_ptr share = al_exact_new(arena), budget = al_exact_new(arena),
 		rest = al_exact_new(arena), pool = al_exact_new(arena);

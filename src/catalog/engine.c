@@ -86,6 +86,10 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
 	{AL_KEY("chunk", BY, AT(chunk)), .read = al_read_formula},
 	{AL_KEY("sequences", BY, AT(sequences)), .read = al_read_formula},
+	{AL_KEY("captured", BY, AT(reserves[0])), .read = al_read_formula},
+	{AL_KEY("captured_sizes", BY, AT(reserves[1])), .read = al_read_formula},
+	{AL_KEY("prompt_graphs", BY, AT(reserves[2])), .read = al_read_formula},
+	{AL_KEY("reserved", BY, AT(reserves[3])), .read = al_read_formula},
 	{AL_TEXTS_FIELD("small", AT(small.items), AT(small.n))},
 	{AL_KEY("prefix_caching", BOOLEAN, AT(caches_prefixes))},
 	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
@@ -112,8 +116,9 @@ static const struct al_record engine_record = {
 };
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
-	"speculated", "caching", "sequences", "memory", "small", "fp8", "batch", "whole_windows",
-	"d_model", "page", "replicated", "n_heads", "eager"};
+	"speculated", "caching", "sequences", "memory", "reported", "small", "fp8", "batch",
+	"whole_windows", "d_model", "page", "replicated", "n_heads", "eager", "latents", "captured",
+	"captured_sizes", "prompt_graphs", "reserved"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -188,9 +193,10 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_scope *s = context;
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
-		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->small,
-		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model, s->page, s->is_replicated,
-		s->n_heads, al_engine_is_eager(c)};
+		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->reported,
+		c->small, s->is_fp8, s->batch, c->holds_windows_whole, s->d_model, s->page,
+		s->is_replicated, s->n_heads, al_engine_is_eager(c), s->has_latents, s->reserves[0],
+		s->reserves[1], s->reserves[2], s->reserves[3]};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;
@@ -222,6 +228,7 @@ bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
 	const struct al_engine_scope scope = {.choice = choice};
 
 	choice->memory = gpu ? gpu->memory : 0;
+	choice->reported = gpu ? gpu->reported : 0;
 	choice->small = gpu && gpu->name ? al_find_name(gpu->name, small->items, small->n) + 1 : 0;
 	choice->chunk = choice->asked_chunk;
 	choice->sequences = choice->asked_sequences;
@@ -280,5 +287,10 @@ bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al
 				asked);
 		return true;
 	}
-	return evaluate(s, s->choice->engine->utilization, out, err);
+	struct al_engine_scope known = *s;
+	for (size_t i = 0; i < AL_N_RESERVES; i++)
+		if (!al_engine_bytes(&known, s->choice->engine->reserves[i], &known.reserves[i],
+			    err))
+			return false;
+	return evaluate(&known, s->choice->engine->utilization, out, err);
 }

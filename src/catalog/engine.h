@@ -48,13 +48,19 @@
  * many "tuples" of pages of all sizes as a group has layers. Their caches are in "page_dtype" where
  * none is asked for.
  *
+ * * Where the share hangs on what graphs take, "captured" are the sequences of the largest graph of
+ * decoding, "captured_sizes" how many numbers of prompt tokens have a graph, "prompt_graphs" the
+ * bytes kept for these, and "reserved" the bytes kept for activations and all graphs: each may be
+ * used by those after it, and by the utilization.
+ *
  * * "offload" are bytes of the host's memory for a block of the cache that all devices offload.
  *
  * * Formulas may use seq, batch, window, whole_windows (0 or 1), block, chunk, sequences, tp,
  * devices, vocab, d_model, n_heads, eager (0 or 1: without flash attention), speculated, caching
- * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known), small (the place in "small"
- * of the device, from 1; 0: not there), fp8 (1 where the cache is in FP8), page (bytes of a block
- * of the cache on one device) and replicated (1 where all devices have the same in it). */
+ * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known), reported (the same as its
+ * driver says it), small (the place in "small" of the device, from 1; 0: not there), fp8 (1 where
+ * the cache is in FP8), latents (1 where a layer caches them), page (bytes of a block of the cache
+ * on one device) and replicated (1 where all devices have the same in it). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -69,6 +75,8 @@ enum al_engine_latents {
 };
 enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE, AL_COVERS_FREE };
 enum al_engine_packing { AL_PACKING_WIDEST, AL_PACKING_SLOTS, AL_PACKING_TUPLES };
+/* "captured", "captured_sizes", "prompt_graphs", "reserved" */
+enum { AL_N_RESERVES = 4 };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
 
 /* What of a variant's cache shares blocks with other layers' (ledger/packed.h). */
@@ -96,6 +104,7 @@ struct al_engine {
 	const struct al_formula *offload; /* NULL: none */
 	const struct al_formula *state_pages, *more_inputs; /* NULL: none */
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
+	const struct al_formula *reserves[AL_N_RESERVES]; /* NULL: 0 */
 	struct al_texts small; /* devices' names */
 	int64_t block, tile_rows, tile_columns, activation_bytes;
 	int64_t scale_bytes; /* of each scale and zero point, in a cache of integers */
@@ -132,7 +141,7 @@ struct al_engine_choice {
 	int64_t block, chunk, sequences; /* chunk: tokens of a step, 0: all; sequences: that a step
 					    samples at most */
 	int64_t small; /* the device's place in the list, from 1; 0: it isn't there */
-	int64_t memory; /* of the device; 0: not known */
+	int64_t memory, reported; /* of the device; 0: not known */
 	int64_t max_model_len; /* 0: the model's context */
 	const char *utilization; /* a decimal; NULL: the engine's own */
 	const char *state_dtype; /* of recurrent states; NULL: the model's or the engine's */
@@ -165,8 +174,10 @@ struct al_engine_scope {
 	const struct al_engine_choice *choice;
 	int64_t seq, window, batch, tp, devices, vocab, d_model, n_heads;
 	bool is_fp8; /* the cache */
+	bool has_latents; /* in the cache */
 	int64_t page; /* bytes of a block of the cache on one device */
 	bool is_replicated; /* all devices have the same in it */
+	int64_t reserves[AL_N_RESERVES]; /* the utilization's alone */
 };
 
 /* Tokens that are held of a sequence, in whole blocks; `window` 0: the layer has none. */

@@ -15,6 +15,7 @@ static const struct al_field gpu_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("also", TEXT, AT(also))},
 	{AL_KEY("memory", WHOLE, AT(memory)), .is_required = true, .least = 1},
+	{AL_KEY("reported", WHOLE, AT(reported))},
 	{AL_KEY("usable", WHOLE, AT(usable))},
 	{AL_KEY("bandwidth", WHOLE, AT(bandwidth)), .is_required = true, .least = 1},
 	{AL_KEY("bf16", WHOLE, AT(bf16)), .is_required = true, .least = 1},
@@ -47,6 +48,7 @@ bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *
 		struct al_gpu *gpu = &out->items[i];
 		gpu->is_nominal = !gpu->usable;
 		gpu->usable = gpu->usable ? gpu->usable : gpu->memory;
+		gpu->reported = gpu->reported ? gpu->reported : gpu->memory;
 	}
 	return ok;
 }
@@ -122,7 +124,7 @@ static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *ou
 		*out = (struct al_gpu){.name = name};
 		if (!al_memory_parse(arena, name, &out->memory, err))
 			return false;
-		out->usable = out->memory;
+		out->usable = out->reported = out->memory;
 		return true;
 	}
 	if (!al_gpus_load(arena, &list, err))

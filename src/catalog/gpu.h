@@ -1,15 +1,15 @@
 /* Devices by name: gpus.json has a line for each, with the data sheet that its numbers are from.
  *
- * "memory" is what is sold, in bytes of 2^30 a GB, as makers of memory count; "usable" what a
- * program finds, where that was measured. "bandwidth" is bytes per second, "bf16" and "fp8" FLOPs a
- * second of dense matrices. */
+ * "memory" is what is sold, in bytes of 2^30 a GB, as makers of memory count; "reported" what the
+ * driver says (nvidia-smi) and "usable" what a program finds, where these were measured.
+ * "bandwidth" is bytes per second, "bf16" and "fp8" FLOPs a second of dense matrices. */
 #pragma once
 
 #include "base/base.h"
 
 struct al_gpu {
 	const char *name, *also, *source; /* also: another name of it, or NULL */
-	int64_t memory, usable; /* bytes; usable: memory if it wasn't measured */
+	int64_t memory, reported, usable; /* bytes; the last two: memory if not measured */
 	bool is_nominal; /* a named one whose usable memory wasn't measured */
 	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none; of a size all are 0 */
 };

@@ -204,17 +204,23 @@ def write_configs(folder):
             json.dump(dict(completed(config, AutoConfig.for_model(**copy.deepcopy(config)).to_dict()), architectures=[head.replace('Kimi_K', 'KimiK')], dtype='bfloat16', torch_dtype='bfloat16'), file)
 
 
+def unpack(version, folder):
+    """The path of a version's modules: of its wheel in $SGLANG_WHEELS, or downloaded"""
+    root = '%s/sglang-%s' % (folder, version)
+    wheel = glob.glob('%s/sglang-%s-*.whl' % (os.environ.get('SGLANG_WHEELS', root), version))
+    if not wheel:
+        subprocess.run([sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '-d', root, 'sglang==' + version], check=True)
+        wheel = glob.glob(root + '/*.whl')
+    subprocess.run([sys.executable, '-m', 'zipfile', '-e', wheel[0], root], check=True)
+    return root
+
+
 def main():
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         write_configs(folder)
         for version in VERSIONS:
-            root = '%s/sglang-%s' % (folder, version)
-            wheel = glob.glob('%s/sglang-%s-*.whl' % (os.environ.get('SGLANG_WHEELS', root), version))
-            if not wheel:
-                subprocess.run([sys.executable, '-m', 'pip', 'download', '-q', '--no-deps', '-d', root, 'sglang==' + version], check=True)
-                wheel = glob.glob(root + '/*.whl')
-            subprocess.run([sys.executable, '-m', 'zipfile', '-e', wheel[0], root], check=True)
+            root = unpack(version, folder)
             out = subprocess.run([sys.executable, __file__, root, folder], check=True, stdout=subprocess.PIPE, text=True).stdout
             found[version] = json.loads(out.rstrip().rpartition('\n')[2])
     with open(sys.argv[1], 'w') as file:
