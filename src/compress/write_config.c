@@ -192,7 +192,7 @@ static const char *find_readers(struct al_job *job, const struct al_head_sizes *
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
 
 	if (checkpoint->shards[0].pairs)
-		return "its tensors keep GGUF's names, which attnledger alone reads in a "
+		return "its tensors keep GGUF's names, which only attnledger reads in a "
 		       "safetensors file; -o FILE.gguf writes one that llama.cpp runs";
 	if (checkpoint->header_config && !checkpoint->config)
 		return "attnledger reads it, other programs don't";

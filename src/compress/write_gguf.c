@@ -37,9 +37,8 @@ bool al_job_check_gguf(const struct al_job *job, const char *path, struct al_err
 			path, al_method_names[job->options->method], reason);
 	return source->shards[0].pairs
 		|| al_fail(err, AL_EINPUT,
-			"-o %s: only a GGUF file's names and tokenizer can be copied into one, and "
-			"%s is none: convert it with llama.cpp's scripts first, or use -o "
-			"FILE.safetensors",
+			"-o %s: names and tokenizer are copied from a GGUF file, and %s isn't one: "
+			"convert it with llama.cpp's scripts first, or use -o FILE.safetensors",
 			path, source->path);
 }
 

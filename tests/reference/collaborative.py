@@ -81,7 +81,7 @@ def main():
         theirs = vector['outputs'][str(rank)]
         off.append(max(abs(a - b) for x, y in zip(ours, theirs) for a, b in zip(x, y)) / max(abs(b) for y in theirs for b in y))
     print('off by', off)
-    is_said = agreement.holds('output of the collaborative layer that compress --for epfml writes, beside the plain copy',
+    is_said = agreement.holds('output of the collaborative layer that compress --for epfml writes, against the plain copy',
                               agreement.versions(vector['made_by'], 'epfml/collaborative-attention'), len(off),
                               sum(one <= NEAR for one in off), 'within 1e-5 of the largest number; the full rank and half of it')
     return 0 if max(off) <= NEAR and is_said else 1
