@@ -96,11 +96,11 @@ bool al_check_info(const char *routine, lapack_int info, struct al_error *err)
 /* ---- products in panels: C is cut along its longer side, every panel is one call on one thread;
  * a panel's width depends on the shape alone, so its bits do too ---- */
 
-/* Narrow enough to share a module's 768 columns out, wide enough that packing the other operand
- * again for each panel is a few percent. */
+/* Narrow enough to share a module's columns out, a Gram matrix's triangle of 384 among them; wide
+ * enough that packing the other operand again for each panel is a few percent. */
 static size_t panel_width(size_t n)
 {
-	return n <= 1024 ? 192 : n < 2048 ? 256 : 512;
+	return n <= 512 ? 96 : n <= 1024 ? 192 : n < 2048 ? 256 : 512;
 }
 
 static size_t count_panels(size_t n)

@@ -5,7 +5,7 @@
 
 #include "model/calibration/attended.h"
 
-enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32 };
+enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32, ROWS_AT_ONCE = 256 };
 
 struct recording {
 	struct al_calibration *calibration;
@@ -29,6 +29,7 @@ struct part {
 	struct al_matrix *of; /* the module's statistics */
 	size_t fold;
 	struct al_view_f x, o; /* inputs and heads' outputs, of the fold */
+	struct al_matrix_f room_x, room_o, gram; /* room for them, and for products of one */
 };
 
 static double *sums_of(const struct part *p, enum al_statistic_kind kind)
@@ -60,9 +61,8 @@ static bool add_columns(void *context, size_t index, struct al_error *err)
 static bool add_moment(const struct part *p, struct al_view_f x, struct al_view_f all, double *to,
 	struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	struct adding a = {.to = to};
-	bool ok = al_take_f(&scratch, &a.from, x.rows, x.rows, err);
+	struct adding a = {al_part_f(p->gram, 0, 0, x.rows, x.rows), to};
+	bool ok = true;
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t n = x.cols - first < TOKENS_AT_ONCE ? x.cols - first : TOKENS_AT_ONCE;
@@ -70,46 +70,47 @@ static bool add_moment(const struct part *p, struct al_view_f x, struct al_view_
 			&& al_parallel((x.rows + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE,
 				add_columns, &a, err);
 	}
-	if (!ok && a.from.data && !al_is_finite_f(al_view_f(a.from)))
+	if (!ok && !al_is_finite_f(al_view_f(a.from)))
 		ok = al_fail_largest(p->layer, p->trace->batch, all, err);
 	return ok;
 }
 
-static void add_sums(struct al_view_f x, double *to)
+/* Sums of x and of the norms of its pieces, each of `width` rows, side by side. */
+struct summing {
+	struct al_view_f x;
+	size_t width;
+	double *sums, *norms; /* norms: NULL: none */
+};
+
+static bool add_piece(void *context, size_t index, struct al_error *err)
 {
-	for (size_t j = 0; j < x.cols; j++)
-		for (size_t i = 0; i < x.rows; i++)
-			to[i] += (double)x.data[i + j * x.ld];
+	const struct summing *s = context;
+	const size_t first = index * s->width, left = s->x.rows - first,
+		     n = left < s->width ? left : s->width;
+
+	(void)err;
+	for (size_t j = 0; j < s->x.cols; j++) {
+		const float *x = s->x.data + first + j * s->x.ld;
+		double squares = 0;
+		for (size_t i = 0; i < n; i++) {
+			s->sums[first + i] += (double)x[i];
+			squares += (double)x[i] * (double)x[i];
+		}
+		if (s->norms)
+			s->norms[index] += sqrt(squares);
+	}
+	return true;
 }
 
-/* The last column, that of the 1 in [x, 1]. */
-static void add_means(struct al_view_f x, double *to)
+static bool add_sums(struct al_view_f x, size_t width, double *sums, double *norms,
+	struct al_error *err)
 {
-	double *last = to + x.rows * (x.rows + 1) / 2;
+	struct summing s = {x, width, sums, norms};
 
-	add_sums(x, last);
-	last[x.rows] += (double)x.cols;
+	return al_parallel((x.rows + width - 1) / width, add_piece, &s, err);
 }
 
-/* ---- of each head ---- */
-
-static double norm(const float *x, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (double)x[i] * (double)x[i];
-	return sqrt(sum);
-}
-
-static void add_norms(struct al_view_f o, double *to, size_t n_heads)
-{
-	const size_t width = o.rows / n_heads;
-
-	for (size_t j = 0; j < o.cols; j++)
-		for (size_t head = 0; head < n_heads; head++)
-			to[head] += norm(o.data + head * width + j * o.ld, width);
-}
+/* ---- of heads ---- */
 
 /* from [n][n] where the second is the first or before it. */
 static void add_triangle(const double *from, size_t n, double *to)
@@ -147,41 +148,60 @@ static void add_weights(struct recording *r, const struct part *p, size_t n_head
 
 /* ---- folds ---- */
 
-/* How many tokens of a batch belong to the fold. */
-static size_t count_tokens(const struct recording *r, const struct al_batch *batch, size_t fold)
+/* How many tokens of a batch's first n sequences belong to the fold. */
+static size_t count_tokens(const struct recording *r, const struct al_batch *batch, size_t fold,
+	size_t n)
 {
-	size_t n = 0;
+	size_t tokens = 0;
 
-	for (size_t s = 0; s < batch->n_sequences; s++)
+	for (size_t s = 0; s < n; s++)
 		if (fold_of(r, batch, s) == fold)
-			n += batch->begin[s + 1] - batch->begin[s];
-	return n;
+			tokens += batch->begin[s + 1] - batch->begin[s];
+	return tokens;
 }
 
-static bool take_tokens(const struct recording *r, const struct al_batch *batch, size_t fold,
-	struct al_view_f all, struct al_scratch *scratch, struct al_view_f *out,
-	struct al_error *err)
-{
-	struct al_matrix_f some;
+/* Copies of a fold's tokens, sequence by sequence. */
+struct taking {
+	const struct recording *r;
+	const struct al_batch *batch;
+	size_t fold;
+	struct al_view_f all;
+	struct al_matrix_f out;
+};
 
-	if (!al_take_f(scratch, &some, all.rows, count_tokens(r, batch, fold), err))
-		return false;
-	*out = al_view_f(some);
-	for (size_t s = 0; s < batch->n_sequences; s++)
-		for (size_t t = batch->begin[s];
-			t < batch->begin[s + 1] && fold_of(r, batch, s) == fold; t++) {
-			memcpy(some.data, all.data + t * all.ld, all.rows * sizeof(*all.data));
-			some.data += some.ld;
-		}
+static bool take_sequence(void *context, size_t s, struct al_error *err)
+{
+	const struct taking *t = context;
+	const size_t *begin = t->batch->begin;
+	size_t to = count_tokens(t->r, t->batch, t->fold, s);
+
+	(void)err;
+	for (size_t j = begin[s]; j < begin[s + 1] && fold_of(t->r, t->batch, s) == t->fold; j++)
+		memcpy(t->out.data + to++ * t->out.ld, t->all.data + j * t->all.ld,
+			t->all.rows * sizeof(*t->all.data));
 	return true;
 }
 
+static bool take_tokens(const struct recording *r, const struct part *p, struct al_view_f all,
+	struct al_matrix_f room, struct al_view_f *out, struct al_error *err)
+{
+	const struct al_batch *batch = p->trace->batch;
+	struct taking t = {r, batch, p->fold, all, room};
+
+	*out = al_columns_f(al_view_f(room), 0,
+		count_tokens(r, batch, p->fold, batch->n_sequences));
+	return al_parallel(batch->n_sequences, take_sequence, &t, err);
+}
+
+/* The last column of the inputs' moments is that of the 1 in [x, 1]. */
 static bool add_moments(const struct part *p, struct al_view_f o, struct al_error *err)
 {
 	double *inputs = sums_of(p, AL_STATISTIC_INPUTS);
+	double *means = inputs + p->x.rows * (p->x.rows + 1) / 2;
 
-	add_means(p->x, inputs);
-	return add_moment(p, p->x, al_view_f(p->trace->input), inputs, err)
+	means[p->x.rows] += (double)p->x.cols;
+	return add_sums(p->x, ROWS_AT_ONCE, means, NULL, err)
+		&& add_moment(p, p->x, al_view_f(p->trace->input), inputs, err)
 		&& add_moment(p, p->o, o, sums_of(p, AL_STATISTIC_HEADS), err);
 }
 
@@ -190,10 +210,10 @@ static bool add_part(struct recording *r, const struct part *p, struct al_view_f
 {
 	const size_t n_heads = p->of[AL_STATISTIC_NORMS].rows;
 
-	add_sums(p->o, sums_of(p, AL_STATISTIC_SUMS));
-	add_norms(p->o, sums_of(p, AL_STATISTIC_NORMS), n_heads);
 	add_weights(r, p, n_heads);
-	return !r->taker || add_moments(p, o, err);
+	return add_sums(p->o, p->o.rows / n_heads, sums_of(p, AL_STATISTIC_SUMS),
+		       sums_of(p, AL_STATISTIC_NORMS), err)
+		&& (!r->taker || add_moments(p, o, err));
 }
 
 /* Room for its moments, once. */
@@ -209,6 +229,23 @@ static bool make_room(const struct recording *r, struct al_module_statistics *mo
 	return true;
 }
 
+/* As much as a fold needs at most. */
+static bool make_part_room(const struct recording *r, struct part *p, struct al_scratch *scratch,
+	size_t n_inputs, size_t n_outputs, struct al_error *err)
+{
+	const struct al_batch *batch = p->trace->batch;
+	const size_t side = n_inputs > n_outputs ? n_inputs : n_outputs;
+	size_t most = 0;
+
+	for (size_t fold = 0; fold < r->calibration->n_folds; fold++) {
+		const size_t n = count_tokens(r, batch, fold, batch->n_sequences);
+		most = n > most ? n : most;
+	}
+	return al_take_f(scratch, &p->room_x, n_inputs, most, err)
+		&& al_take_f(scratch, &p->room_o, n_outputs, most, err)
+		&& (!r->taker || al_take_f(scratch, &p->gram, side, side, err));
+}
+
 static bool add_layer(void *context, const struct al_layer *layer, const struct al_trace *trace,
 	struct al_view_f o, struct al_error *err)
 {
@@ -216,15 +253,14 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 	struct al_module_statistics *module =
 		&r->calibration->modules[al_layer_attention(layer) - r->first];
 	struct part p = {.layer = layer, .trace = trace, .of = module->of};
+	AL_SCRATCH(scratch);
 
-	if (r->taker && !make_room(r, module, err))
+	if ((r->taker && !make_room(r, module, err))
+		|| !make_part_room(r, &p, &scratch, trace->input.rows, o.rows, err))
 		return false;
 	for (p.fold = 0; p.fold < r->calibration->n_folds; p.fold++) {
-		AL_SCRATCH(scratch);
-		if (!take_tokens(r, trace->batch, p.fold, al_view_f(trace->input), &scratch, &p.x,
-			    err)
-			|| !take_tokens(r, trace->batch, p.fold, o, &scratch, &p.o, err)
-			|| !add_part(r, &p, o, err))
+		if (!take_tokens(r, &p, al_view_f(trace->input), p.room_x, &p.x, err)
+			|| !take_tokens(r, &p, o, p.room_o, &p.o, err) || !add_part(r, &p, o, err))
 			return false;
 		module->tokens[p.fold] += (double)p.x.cols;
 	}
@@ -247,7 +283,7 @@ static bool add_turns(void *context, const struct al_layer *layer, const struct 
 	return true;
 }
 
-/* ---- all ---- */
+/* ---- a module when it is complete ---- */
 
 static bool hand_over(const struct recording *r, struct al_module_statistics *module,
 	struct al_error *err)

@@ -45,6 +45,9 @@ void al_scale(float *x, size_t n, float factor);
 /* The sum of |i - at| weights[i], in double, in such lanes. */
 double al_mean_distance(const float *weights, size_t n, double at);
 
+/* The inner product of x and y, in double, in such lanes. */
+double al_inner_f(const float *x, const float *y, size_t n);
+
 /* The entropy in nats of (p + q)/2. */
 double al_mixed_entropy(const float *p, const float *q, size_t n);
 

@@ -1,10 +1,8 @@
 /* How far each head turns the residual stream: the angle between what is behind attention and what
  * would be there if the head put out nothing. What reads the stream norms it, so that its length
  * doesn't count. */
-#include "base/wide.h"
+#include "model/forward/activation.h"
 #include "model/forward/internal.h"
-
-enum { LANES = 16 };
 
 struct turning {
 	const struct al_layer *layer;
@@ -88,28 +86,12 @@ static bool take_away(const struct turning *t, size_t first, size_t width, struc
 	return true;
 }
 
-/* In lanes: one sum would wait for each addition to end. */
-AL_WIDEST static double product(const float *a, const float *b, size_t n)
-{
-	double lanes[LANES] = {0}, sum = 0;
-	size_t i = 0;
-
-	for (; i + LANES <= n; i += LANES)
-		for (size_t lane = 0; lane < LANES; lane++)
-			lanes[lane] += (double)a[i + lane] * (double)b[i + lane];
-	for (; i < n; i++)
-		lanes[i % LANES] += (double)a[i] * (double)b[i];
-	for (i = 0; i < LANES; i++)
-		sum += lanes[i];
-	return sum;
-}
-
 /* Of h and h - scale d, in degrees; 0 where one of both is 0. As |h x (h - d)| = |h x d|, nothing
  * cancels where d is short. */
 static double angle(const float *h, const float *d, size_t n, double scale)
 {
-	const double hh = product(h, h, n), hd = scale * product(h, d, n),
-		     dd = scale * scale * product(d, d, n);
+	const double hh = al_inner_f(h, h, n), hd = scale * al_inner_f(h, d, n),
+		     dd = scale * scale * al_inner_f(d, d, n);
 
 	return atan2(sqrt(fmax(0, hh * dd - hd * hd)), hh - hd) * 180 / acos(-1);
 }

@@ -35,8 +35,8 @@ void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
 		watched->first_row[i] = n;
 		n += al_sampled_queries(tokens) * n_heads * tokens;
 	}
-	watched->rows = al_calloc(n, sizeof(float));
-	watched->scores = al_calloc(n, sizeof(float));
+	watched->rows = al_alloc(n, sizeof(float));
+	watched->scores = al_alloc(n, sizeof(float));
 }
 
 void al_watched_finish(struct al_watched *watched)
@@ -54,21 +54,31 @@ static size_t find_row(const struct al_watched *w, size_t sequence, size_t sampl
 	return w->first_row[sequence] + (sample * w->n_heads + head) * sequence_tokens(w, sequence);
 }
 
+/* Keys that a query doesn't see. */
+static void clear_others(float *row, size_t n, size_t low, size_t n_seen)
+{
+	memset(row, 0, low * sizeof(*row));
+	memset(row + low + n_seen, 0, (n - low - n_seen) * sizeof(*row));
+}
+
 void al_watch_scores(struct al_watched *w, size_t index, size_t query, size_t low,
 	const float *scores, size_t n)
 {
 	const size_t sequence = index / w->n_heads, n_tokens = sequence_tokens(w, sequence);
 	const size_t rank = (query + 1) * al_sampled_queries(n_tokens);
 	const size_t sample = (rank + n_tokens - 1) / n_tokens - 1;
-	float *row = w->scores + find_row(w, sequence, sample, index % w->n_heads) + low;
+	float *row = w->scores + find_row(w, sequence, sample, index % w->n_heads);
+	const double share = 1 / sqrt((double)n);
 	double mean = 0;
 
 	if (sampled_query(n_tokens, sample) != query)
 		return;
 	for (size_t i = 0; i < n; i++)
-		mean += (double)scores[i] / (double)n;
+		mean += (double)scores[i];
+	mean /= (double)n;
 	for (size_t i = 0; i < n; i++)
-		row[i] = (float)(((double)scores[i] - mean) / sqrt((double)n));
+		row[low + i] = (float)(((double)scores[i] - mean) * share);
+	clear_others(row, n_tokens, low, n);
 }
 
 void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t low,
@@ -82,10 +92,12 @@ void al_watch_weights(struct al_watched *w, size_t index, size_t first, size_t l
 			first, low, weights);
 	for (size_t sample = 0; sample < al_sampled_queries(n); sample++) {
 		const size_t query = sampled_query(n, sample);
-		if (query >= first && query < first + weights.cols)
-			memcpy(w->rows + find_row(w, sequence, sample, index % w->n_heads) + low,
-				weights.data + (query - first) * weights.ld,
-				weights.rows * sizeof(float));
+		float *row = w->rows + find_row(w, sequence, sample, index % w->n_heads);
+		if (query < first || query >= first + weights.cols)
+			continue;
+		memcpy(row + low, weights.data + (query - first) * weights.ld,
+			weights.rows * sizeof(float));
+		clear_others(row, n, low, weights.rows);
 	}
 }
 
@@ -96,15 +108,6 @@ struct pairs {
 	const struct al_watched *watched;
 	double *distance, *logits;
 };
-
-static double inner(const float *x, const float *y, size_t n)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += (double)x[i] * (double)y[i];
-	return sum;
-}
 
 static void add_query(const struct pairs *p, size_t sequence, size_t sample, double *alone)
 {
@@ -120,7 +123,7 @@ static void add_query(const struct pairs *p, size_t sequence, size_t sample, dou
 			const double mixed = j < i ? al_mixed_entropy(w->rows + a, w->rows + b, n)
 						   : alone[i];
 			p->distance[at] += sqrt(fmax(0, mixed - (alone[i] + alone[j]) / 2));
-			p->logits[at] += inner(w->scores + a, w->scores + b, n);
+			p->logits[at] += al_inner_f(w->scores + a, w->scores + b, n);
 		}
 	}
 }
