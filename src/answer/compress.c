@@ -5,6 +5,7 @@
 #include "answer/calibration.h"
 #include "answer/kernel.h"
 #include "answer/progress.h"
+#include "model/calibration/imatrix.h"
 #include "linalg/kernel.h"
 
 struct compression {
@@ -95,9 +96,27 @@ static void note_calibration(const struct al_session *session,
 		calibration->n_sequences);
 }
 
-/* The calibration, and the model that runs for W_O. */
+static void finish_imatrix(void *imatrix)
+{
+	al_imatrix_finish(imatrix);
+}
+
+static bool open_imatrix(struct al_session *session, const struct al_opened_checkpoint *opened,
+	const struct al_imatrix **out, struct al_error *err)
+{
+	const struct al_compress_words *o = session->options;
+	struct al_imatrix *imatrix = al_new(&session->arena, struct al_imatrix);
+
+	if (!al_imatrix_open(imatrix, o->imatrix, err))
+		return false;
+	al_arena_defer(&session->arena, finish_imatrix, imatrix);
+	*out = imatrix;
+	return al_imatrix_check_layers(imatrix, &opened->view, err);
+}
+
+/* The calibration or importance matrix, and the model that runs for W_O. */
 static bool open_data(struct al_session *session, struct al_opened_checkpoint *opened,
-	struct al_data *data, struct al_error *err)
+	struct al_data *data, const struct al_imatrix **imatrix, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
 
@@ -107,6 +126,8 @@ static bool open_data(struct al_session *session, struct al_opened_checkpoint *o
 		if (!data->calibration)
 			return false;
 	}
+	if (o->imatrix && !open_imatrix(session, opened, imatrix, err))
+		return false;
 	if (!al_refit_runs(data->refit))
 		return true;
 	struct al_running *running = al_session_running(session, &opened->view, &o->input, err);
@@ -140,13 +161,14 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (!opened || !open_data(session, opened, &options.data, err)
+	if (!opened || !open_data(session, opened, &options.data, &options.imatrix, err)
 		|| !compress(session, opened, &options, err))
 		return false;
 	if (options.data.calibration)
 		note_calibration(session, options.data.calibration);
 	al_session_claim(session,
-		al_format(&session->arena, "%s%s", al_compress_summarize(session, options.method),
+		al_format(&session->arena, "%s%s",
+			al_compress_summarize(session, options.method, options.dtype != NULL),
 			options.data.calibration
 				? al_calibration_say_few(&session->arena, options.data.calibration)
 				: ""));

@@ -11,7 +11,8 @@ enum { AL_VERIFY_TOKENS = 64 };
 struct al_compress_words {
 	struct al_output_options output;
 	struct al_layout_options layout;
-	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
+	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget,
+		*dtype, *imatrix;
 	int64_t sweeps, restarts, seed; /* sweeps, restarts 0: not given */
 	int measure, side, refit, quality; /* quality -1: not given */
 	bool force;
@@ -31,6 +32,7 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* In a sentence, off the session's tables. */
-const char *al_compress_summarize(struct al_session *session, enum al_method method);
+const char *al_compress_summarize(struct al_session *session, enum al_method method,
+	bool is_recoded);
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
 	bool holds);

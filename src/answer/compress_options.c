@@ -40,8 +40,13 @@ static const struct al_option_row compress_rows[] = {
 		"heads' values or keys), gqa (groups of heads share keys and values), mhe-mul (one "
 		"query, key and value, scaled per head) or identity (only a new format or folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
-		"weight errors by the output of `calibrate`; drop and ov also refit W_O, merge the "
-		"map into the remaining head"),
+		"weight errors, those of quantization too, by the output of `calibrate`; drop and "
+		"ov also refit W_O, merge the map into the remaining head"),
+	OPTION_TEXT(struct al_compress_words, dtype, "dtype", "F",
+		"number format of the result: f32, f16 or bf16, for a GGUF file also q8_0, q6_k, "
+		"q5_k, q4_k, q5_1, q5_0, q4_1 or q4_0 (default: as in the source)"),
+	OPTION_TEXT(struct al_compress_words, imatrix, "imatrix", "FILE",
+		"weight errors of quantization by llama.cpp's importance matrix"),
 	OPTION_CHOICE(struct al_compress_words, quality, "quality", "fast|best",
 		"effort of the fit (see help compress advanced)", .words = quality_names,
 		.n_words = N_QUALITIES, .fallback = -1),
@@ -230,7 +235,8 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 		bool is_wrong;
 		const char *option, *value, *with;
 	} rules[] = {
-		{o->calibration && is_identity, "calibration", "", "other methods than"},
+		{o->calibration && is_identity && !o->dtype, "calibration", "",
+			"--dtype, or other methods than"},
 		{o->measure != AL_MEASURE_AUTO && (drops || is_identity), "measure", "",
 			"other methods than"},
 		{o->measure > AL_MEASURE_CENTERED && !is_of_values, "measure ",
@@ -288,6 +294,29 @@ static bool check_file(const char *file, struct al_error *err)
 	return true;
 }
 
+/* One that compress writes; blocks need a file that has them. */
+static bool read_dtype(const struct al_compress_words *o, const struct al_dtype **out,
+	struct al_error *err)
+{
+	const bool is_gguf = o->file && al_ends_with(o->file, al_format_gguf.ending);
+	struct al_names names;
+
+	if (o->imatrix && !is_gguf)
+		return al_fail(err, AL_EINPUT, "--imatrix needs -o FILE.gguf");
+	if (!o->dtype)
+		return true;
+	*out = al_dtype_named(o->dtype);
+	if (*out && (*out)->from_double && (*out)->block_elements > 1 && !is_gguf)
+		return al_fail(err, AL_EINPUT, "--dtype %s needs -o FILE.gguf", o->dtype);
+	if (*out && (*out)->from_double)
+		return true;
+	al_names_init(&names);
+	for (size_t i = 0; al_dtype_at(i); i++)
+		if (al_dtype_at(i)->from_double)
+			al_names_add(&names, al_dtype_at(i)->name);
+	return al_names_fail(&names, "--dtype", o->dtype, err);
+}
+
 static void apply_quality(struct al_compress_words *o, enum al_method method)
 {
 	if (o->quality < 0)
@@ -334,5 +363,5 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
 		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);
 	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
-	return check_file(o->file, err);
+	return read_dtype(o, &out->dtype, err) && check_file(o->file, err);
 }

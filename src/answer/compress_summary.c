@@ -59,14 +59,16 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 		al_claim_count(arena, "original", (int64_t)original));
 }
 
-const char *al_compress_summarize(struct al_session *session, enum al_method method)
+const char *al_compress_summarize(struct al_session *session, enum al_method method,
+	bool is_recoded)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *table = find_table(session, "compress");
 	const char *error = say_error(arena, find_table(session, "verify"));
 
 	if (table->n_rows == 0 || !(sum_of(table, "original") > 0))
-		return "No layer is changed: every tensor is copied.";
+		return is_recoded ? "No layer is changed but for the number format of its tensors."
+				  : "No layer is changed: every tensor is copied.";
 	return al_format(arena, "%s%s%s. Run verify --tokens to measure the loss.",
 		say_saved(arena, table, method), error ? "; " : "", error ? error : "");
 }

@@ -25,7 +25,8 @@
 	void al_##name##_to_double(const unsigned char *bytes, size_t n, double *out);
 AL_BLOCK_FORMATS(AL_DECLARE_BLOCK_FORMAT)
 
-/* Those that are encoded too. */
+/* Those that are encoded too; `weights`: what the squared error of each number counts, at least 0,
+ * or NULL. */
 #define AL_WRITTEN_BLOCK_FORMATS(X) \
 	X(q4_0, 32, 18) \
 	X(q4_1, 32, 20) \
@@ -37,5 +38,7 @@ AL_BLOCK_FORMATS(AL_DECLARE_BLOCK_FORMAT)
 	X(q6_k, 256, 210)
 
 #define AL_DECLARE_WRITTEN(name, elements, bytes_of_block) \
+	void al_##name##_from_weighted(const double *values, const double *weights, size_t n, \
+		unsigned char *bytes); \
 	void al_##name##_from_double(const double *values, size_t n, unsigned char *bytes);
 AL_WRITTEN_BLOCK_FORMATS(AL_DECLARE_WRITTEN)

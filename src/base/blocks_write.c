@@ -1,11 +1,134 @@
-/* Encoding of GGUF's block formats without an importance matrix. Of 32 numbers as ggml-quants.c
- * (ggml) rounds, in single precision and in the same order of operations, so that bytes are the
- * same. Of 256 numbers by scales of least squares over several roundings: ggml's search weighs
- * large numbers more, and its squared error is no smaller. */
+/* Encoding of GGUF's block formats. Without weights blocks of 32 numbers are rounded as
+ * ggml-quants.c (ggml) does, in single precision and in the same order of operations, so that bytes
+ * are the same. Blocks of 256 numbers, and with weights those of 32 too, get the scales that least
+ * squares give over several roundings: ggml's search weighs large numbers more, and its squared
+ * error is no smaller. */
 #include "base/blocks.h"
 
 #include "base/base.h"
 #include "base/half.h"
+
+static void put_half(unsigned char *bytes, float value)
+{
+	const uint16_t stored = al_f16_of((double)value);
+
+	memcpy(bytes, &stored, sizeof(stored));
+}
+
+static float half_of(float value)
+{
+	return al_f16_value(al_f16_of((double)value));
+}
+
+static float inverse(float scale)
+{
+	return scale != 0 ? 1 / scale : 0;
+}
+
+/* The nearest whole number within bounds; the least for NaN. */
+static int level_of(float level, int least, int most)
+{
+	return !(level > (float)least) ? least : level < (float)most ? (int)rintf(level) : most;
+}
+
+/* ---- least squares ---- */
+
+/* Levels of the largest number that are tried: so many, so far apart, around the highest level. */
+enum { N_STEPS = 11 };
+static const float STEP = 0.25F;
+
+/* Numbers, and what their squared errors count. */
+struct weighed {
+	const float *numbers, *weights; /* [n] */
+	int n;
+};
+
+/* A number is scale * level - offset. */
+struct line {
+	float scale, offset;
+};
+
+/* The best line of the levels that rounding with `line` gives, and what is left of the squares,
+ * but for those of the numbers. */
+static double fit_line(const struct weighed *of, const struct line *line, int most, bool may_rise,
+	struct line *out)
+{
+	const float per_number = inverse(line->scale);
+	double all = 0, levels = 0, squares = 0, sum = 0, products = 0;
+
+	for (int i = 0; i < of->n; i++) {
+		const double weight = (double)of->weights[i], number = (double)of->numbers[i];
+		const int level = level_of((of->numbers[i] + line->offset) * per_number, 0, most);
+		all += weight;
+		levels += weight * level;
+		squares += weight * (level * level);
+		sum += weight * number;
+		products += weight * number * level;
+	}
+	const double divisor = all * squares - levels * levels;
+	double scale = divisor > 0 ? (all * products - sum * levels) / divisor : 0;
+	double offset = all > 0 ? (scale * levels - sum) / all : 0;
+	if (offset < 0 && !may_rise) {
+		offset = 0;
+		scale = squares > 0 ? products / squares : 0;
+	}
+	scale = fmax(0, scale);
+	*out = (struct line){(float)scale, (float)offset};
+	return scale * scale * squares - 2 * scale * products + 2 * offset * sum
+		- 2 * scale * offset * levels + all * offset * offset;
+}
+
+/* Of several roundings the one with the best line, and the line that this one rounds to: from
+ * level 0 to `most`. Where it may not rise, level 0 is at 0 or below. */
+static struct line find_line(const struct weighed *of, int most, bool may_rise)
+{
+	float least = may_rise ? of->numbers[0] : 0, largest = least;
+	double best = INFINITY;
+	struct line found = {0}, line;
+
+	for (int i = 0; i < of->n; i++) {
+		least = fminf(least, of->numbers[i]);
+		largest = fmaxf(largest, of->numbers[i]);
+	}
+	for (int step = 0; step < 2 * N_STEPS; step++) {
+		const struct line tried = {(largest - least)
+				/ ((float)most + STEP * (float)(step / 2 - N_STEPS / 2)),
+			-least};
+		const double left = fit_line(of, step % 2 ? &line : &tried, most, may_rise, &line);
+		if (left < best) {
+			best = left;
+			found = line;
+		}
+	}
+	return found;
+}
+
+/* The scale alone, for levels from -zero to zero - 1. */
+static float find_scale(const struct weighed *of, int zero)
+{
+	float farthest = 0, found = 0;
+	double best = 0;
+
+	for (int i = 0; i < of->n; i++)
+		if (fabsf(of->numbers[i]) > fabsf(farthest))
+			farthest = of->numbers[i];
+	for (int step = 0; step < N_STEPS; step++) {
+		const float per_number = (STEP * (float)(step - N_STEPS / 2) - (float)zero)
+			* inverse(farthest);
+		double products = 0, squares = 0;
+		for (int i = 0; i < of->n; i++) {
+			const double weight = (double)of->weights[i];
+			const int level = level_of(of->numbers[i] * per_number, -zero, zero - 1);
+			products += weight * (double)of->numbers[i] * level;
+			squares += weight * (level * level);
+		}
+		if (squares > 0 && products * products > best * squares) {
+			best = products * products / squares;
+			found = (float)(products / squares);
+		}
+	}
+	return found;
+}
 
 /* ---- 32 numbers ---- */
 
@@ -16,18 +139,6 @@ struct levels {
 	float scale, least;
 	int of[N];
 };
-
-static void put_half(unsigned char *bytes, float value)
-{
-	const uint16_t stored = al_f16_of((double)value);
-
-	memcpy(bytes, &stored, sizeof(stored));
-}
-
-static float inverse(float scale)
-{
-	return scale != 0 ? 1 / scale : 0;
-}
 
 /* Cut to a whole number of 0 and more; 0 for NaN. */
 static int below(float level, int n_levels)
@@ -65,6 +176,25 @@ static void find_between(const float *numbers, int n_levels, struct levels *out)
 		out->of[i] = below((numbers[i] - out->least) * per_number + 0.5F, n_levels);
 }
 
+static void fit_around(const struct weighed *of, int zero, struct levels *out)
+{
+	out->scale = half_of(find_scale(of, zero));
+	const float per_number = inverse(out->scale);
+	for (int i = 0; i < N; i++)
+		out->of[i] = zero + level_of(of->numbers[i] * per_number, -zero, zero - 1);
+}
+
+static void fit_between(const struct weighed *of, int n_levels, struct levels *out)
+{
+	const struct line line = find_line(of, n_levels - 1, true);
+
+	out->scale = half_of(line.scale);
+	out->least = half_of(-line.offset);
+	const float per_number = inverse(out->scale);
+	for (int i = 0; i < N; i++)
+		out->of[i] = level_of((of->numbers[i] - out->least) * per_number, 0, n_levels - 1);
+}
+
 /* Four bits of each number, the fifth ones before them where there are some. */
 static void put_levels(unsigned char *bytes, const struct levels *levels, bool has_fifth)
 {
@@ -80,49 +210,61 @@ static void put_levels(unsigned char *bytes, const struct levels *levels, bool h
 			| (levels->of[N / 2 + i] & 15) << 4);
 }
 
-static void put_around(const float *numbers, bool has_fifth, unsigned char *bytes)
+static void put_around(const float *numbers, const float *weights, bool has_fifth,
+	unsigned char *bytes)
 {
+	const int zero = has_fifth ? 16 : 8;
 	struct levels levels;
 
-	find_around(numbers, has_fifth ? 16 : 8, &levels);
+	if (weights)
+		fit_around(&(struct weighed){numbers, weights, N}, zero, &levels);
+	else
+		find_around(numbers, zero, &levels);
 	put_half(bytes, levels.scale);
 	put_levels(bytes + 2, &levels, has_fifth);
 }
 
-static void put_between(const float *numbers, bool has_fifth, unsigned char *bytes)
+static void put_between(const float *numbers, const float *weights, bool has_fifth,
+	unsigned char *bytes)
 {
+	const int n_levels = has_fifth ? 32 : 16;
 	struct levels levels;
 
-	find_between(numbers, has_fifth ? 32 : 16, &levels);
+	if (weights)
+		fit_between(&(struct weighed){numbers, weights, N}, n_levels, &levels);
+	else
+		find_between(numbers, n_levels, &levels);
 	put_half(bytes, levels.scale);
 	put_half(bytes + 2, levels.least);
 	put_levels(bytes + 4, &levels, has_fifth);
 }
 
-static void put_q4_0(const float *numbers, unsigned char *bytes)
+static void put_q4_0(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_around(numbers, false, bytes);
+	put_around(numbers, weights, false, bytes);
 }
 
-static void put_q4_1(const float *numbers, unsigned char *bytes)
+static void put_q4_1(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_between(numbers, false, bytes);
+	put_between(numbers, weights, false, bytes);
 }
 
-static void put_q5_0(const float *numbers, unsigned char *bytes)
+static void put_q5_0(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_around(numbers, true, bytes);
+	put_around(numbers, weights, true, bytes);
 }
 
-static void put_q5_1(const float *numbers, unsigned char *bytes)
+static void put_q5_1(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_between(numbers, true, bytes);
+	put_between(numbers, weights, true, bytes);
 }
 
-static void put_q8_0(const float *numbers, unsigned char *bytes)
+/* Weights make no other bytes, as in llama.cpp. */
+static void put_q8_0(const float *numbers, const float *weights, unsigned char *bytes)
 {
 	float farthest = 0;
 
+	(void)weights;
 	for (int i = 0; i < N; i++)
 		farthest = fmaxf(farthest, fabsf(numbers[i]));
 	const float scale = farthest / 127, per_number = inverse(scale);
@@ -135,81 +277,21 @@ static void put_q8_0(const float *numbers, unsigned char *bytes)
 
 /* ---- 256 numbers ---- */
 
-enum { BLOCK = 256, MOST_SCALE = 63 };
-
-/* Levels of the largest number that are tried: so many, so far apart, around the highest level. */
-enum { N_STEPS = 11 };
-static const float STEP = 0.25F;
-
-static float half_of(float value)
-{
-	return al_f16_value(al_f16_of((double)value));
-}
-
-/* The nearest whole number within bounds; the least for NaN. */
-static int level_of(float level, int least, int most)
-{
-	return !(level > (float)least) ? least : level < (float)most ? (int)rintf(level) : most;
-}
-
-/* ---- a scale and an offset for 32 numbers ---- */
-
-enum { N_LINES = BLOCK / N };
-
-/* A number is scale * level - offset; neither is negative. */
-struct line {
-	float scale, offset;
+enum {
+	BLOCK = 256,
+	MOST_SCALE = 63,
+	N_LINES = BLOCK / N,
+	IN_SCALE = 16,
+	N_SCALES = BLOCK / IN_SCALE
 };
 
-/* The best line of the levels that rounding with `line` gives, and what is left of the squares,
- * but for those of the numbers. */
-static double fit_line(const float *numbers, const struct line *line, int most, struct line *out)
+/* Part number `i` of a block, each of `n` numbers. */
+static struct weighed part_of(const float *numbers, const float *weights, int i, int n)
 {
-	const float per_number = inverse(line->scale);
-	double levels = 0, squares = 0, sum = 0, products = 0;
+	static const float ones[N] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 
-	for (int i = 0; i < N; i++) {
-		const int level = level_of((numbers[i] + line->offset) * per_number, 0, most);
-		levels += level;
-		squares += level * level;
-		sum += (double)numbers[i];
-		products += (double)numbers[i] * level;
-	}
-	const double divisor = N * squares - levels * levels;
-	double scale = divisor > 0 ? (N * products - sum * levels) / divisor : 0;
-	double offset = (scale * levels - sum) / N;
-	if (offset < 0) {
-		offset = 0;
-		scale = squares > 0 ? products / squares : 0;
-	}
-	scale = fmax(0, scale);
-	*out = (struct line){(float)scale, (float)offset};
-	return scale * scale * squares - 2 * scale * products + 2 * offset * sum
-		- 2 * scale * offset * levels + N * offset * offset;
-}
-
-/* Of several roundings the one with the best line, and the line that this one rounds to. */
-static struct line find_line(const float *numbers, int most)
-{
-	float least = 0, largest = 0;
-	double best = INFINITY;
-	struct line found = {0}, line;
-
-	for (int i = 0; i < N; i++) {
-		least = fminf(least, numbers[i]);
-		largest = fmaxf(largest, numbers[i]);
-	}
-	for (int step = 0; step < 2 * N_STEPS; step++) {
-		const struct line tried = {(largest - least)
-				/ ((float)most + STEP * (float)(step / 2 - N_STEPS / 2)),
-			-least};
-		const double left = fit_line(numbers, step % 2 ? &line : &tried, most, &line);
-		if (left < best) {
-			best = left;
-			found = line;
-		}
-	}
-	return found;
+	return (struct weighed){numbers + n * i, weights ? weights + n * i : ones, n};
 }
 
 /* Six bits of each of the eight scales and offsets, in 12 bytes. */
@@ -232,14 +314,54 @@ static void put_line_level(unsigned char *low, unsigned char *fifth, int line, i
 		fifth[i] |= (unsigned char)((level >> 4) << line);
 }
 
-static void put_lined(const float *numbers, int most, unsigned char *bytes)
+/* The squares that rounding to a line leaves. */
+static double left_by(const struct weighed *of, const struct line *line, int most)
+{
+	const float per_number = inverse(line->scale);
+	double left = 0;
+
+	for (int i = 0; i < of->n; i++) {
+		const int level = level_of((of->numbers[i] + line->offset) * per_number, 0, most);
+		const double error = (double)(line->scale * (float)level - line->offset
+			- of->numbers[i]);
+		left += (double)of->weights[i] * error * error;
+	}
+	return left;
+}
+
+/* A line in whole units: of those next to it the one that leaves least. */
+static struct line round_line(const struct weighed *of, const struct line *line,
+	const struct line *unit, int most, int *scale, int *offset)
+{
+	const int near[2] = {level_of(line->scale * inverse(unit->scale), 0, MOST_SCALE),
+		level_of(line->offset * inverse(unit->offset), 0, MOST_SCALE)};
+	double best = INFINITY;
+	struct line found = {0};
+
+	for (int i = 0; i < 9; i++) {
+		const int s = level_of((float)(near[0] + i / 3 - 1), 0, MOST_SCALE);
+		const int o = level_of((float)(near[1] + i % 3 - 1), 0, MOST_SCALE);
+		const struct line tried = {unit->scale * (float)s, unit->offset * (float)o};
+		const double left = left_by(of, &tried, most);
+		if (left < best) {
+			best = left;
+			found = tried;
+			*scale = s;
+			*offset = o;
+		}
+	}
+	return found;
+}
+
+static void put_lined(const float *numbers, const float *weights, int most, unsigned char *bytes)
 {
 	unsigned char *fifth = most > 15 ? bytes + 16 : NULL, *low = bytes + (fifth ? 48 : 16);
 	struct line lines[N_LINES], largest = {0};
-	int scales[N_LINES], offsets[N_LINES];
+	int scales[N_LINES] = {0}, offsets[N_LINES] = {0};
 
 	for (int line = 0; line < N_LINES; line++) {
-		lines[line] = find_line(numbers + N * line, most);
+		const struct weighed part = part_of(numbers, weights, line, N);
+		lines[line] = find_line(&part, most, false);
 		largest.scale = fmaxf(largest.scale, lines[line].scale);
 		largest.offset = fmaxf(largest.offset, lines[line].offset);
 	}
@@ -249,63 +371,35 @@ static void put_lined(const float *numbers, int most, unsigned char *bytes)
 	put_half(bytes + 2, unit.offset);
 	memset(bytes + 16, 0, fifth ? 160 : 128);
 	for (int line = 0; line < N_LINES; line++) {
-		scales[line] = level_of(lines[line].scale * inverse(unit.scale), 0, MOST_SCALE);
-		offsets[line] = level_of(lines[line].offset * inverse(unit.offset), 0, MOST_SCALE);
-		const float per_number = inverse(unit.scale * (float)scales[line]),
-			    offset = unit.offset * (float)offsets[line];
+		const struct weighed part = part_of(numbers, weights, line, N);
+		const struct line found = round_line(&part, &lines[line], &unit, most,
+			&scales[line], &offsets[line]);
+		const float per_number = inverse(found.scale);
 		for (int i = 0; i < N; i++)
 			put_line_level(low, fifth, line, i,
-				level_of((numbers[N * line + i] + offset) * per_number, 0, most));
+				level_of((part.numbers[i] + found.offset) * per_number, 0, most));
 	}
 	put_lines(bytes + 4, scales, offsets);
 }
 
-static void put_q4_k(const float *numbers, unsigned char *bytes)
+static void put_q4_k(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_lined(numbers, 15, bytes);
+	put_lined(numbers, weights, 15, bytes);
 }
 
-static void put_q5_k(const float *numbers, unsigned char *bytes)
+static void put_q5_k(const float *numbers, const float *weights, unsigned char *bytes)
 {
-	put_lined(numbers, 31, bytes);
-}
-
-/* ---- a scale for 16 numbers ---- */
-
-enum { IN_SCALE = 16, N_SCALES = BLOCK / IN_SCALE };
-
-static float find_scale(const float *numbers)
-{
-	float farthest = 0, found = 0;
-	double best = 0;
-
-	for (int i = 0; i < IN_SCALE; i++)
-		if (fabsf(numbers[i]) > fabsf(farthest))
-			farthest = numbers[i];
-	for (int step = 0; step < N_STEPS; step++) {
-		const float per_number = (STEP * (float)(step - N_STEPS / 2) - 32)
-			* inverse(farthest);
-		double products = 0, squares = 0;
-		for (int i = 0; i < IN_SCALE; i++) {
-			const int level = level_of(numbers[i] * per_number, -32, 31);
-			products += (double)numbers[i] * level;
-			squares += level * level;
-		}
-		if (squares > 0 && products * products > best * squares) {
-			best = products * products / squares;
-			found = (float)(products / squares);
-		}
-	}
-	return found;
+	put_lined(numbers, weights, 31, bytes);
 }
 
 /* Of 128 numbers the low four bits are in 64 bytes, the high two in 32. */
-static void put_q6_k(const float *numbers, unsigned char *bytes)
+static void put_q6_k(const float *numbers, const float *weights, unsigned char *bytes)
 {
 	float scales[N_SCALES], farthest = 0;
 
 	for (int i = 0; i < N_SCALES; i++) {
-		scales[i] = find_scale(numbers + IN_SCALE * i);
+		const struct weighed part = part_of(numbers, weights, i, IN_SCALE);
+		scales[i] = find_scale(&part, 32);
 		if (fabsf(scales[i]) > fabsf(farthest))
 			farthest = scales[i];
 	}
@@ -325,14 +419,26 @@ static void put_q6_k(const float *numbers, unsigned char *bytes)
 
 /* ---- all blocks ---- */
 
+static void take(const double *from, size_t n, float *out)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float)from[i];
+}
+
 #define DEFINE_WRITTEN(name, elements, bytes_of_block) \
+	void al_##name##_from_weighted(const double *values, const double *weights, size_t n, \
+		unsigned char *bytes) \
+	{ \
+		float numbers[elements], weighed[elements]; \
+		for (size_t at = 0; at < n; at += (elements), bytes += (bytes_of_block)) { \
+			take(values + at, (elements), numbers); \
+			if (weights) \
+				take(weights + at, (elements), weighed); \
+			put_##name(numbers, weights ? weighed : NULL, bytes); \
+		} \
+	} \
 	void al_##name##_from_double(const double *values, size_t n, unsigned char *bytes) \
 	{ \
-		float numbers[elements]; \
-		for (size_t block = 0; block < n / (elements); block++) { \
-			for (size_t i = 0; i < (elements); i++) \
-				numbers[i] = (float)values[block * (elements) + i]; \
-			put_##name(numbers, bytes + block * (bytes_of_block)); \
-		} \
+		al_##name##_from_weighted(values, NULL, n, bytes); \
 	}
 AL_WRITTEN_BLOCK_FORMATS(DEFINE_WRITTEN)

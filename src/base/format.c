@@ -150,7 +150,9 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 
 #define CONVERTED(name) .to_double = name##_to_double, .to_float = name##_to_float
 #define DECODED(name) .to_double = al_##name##_to_double, .to_float = al_##name##_to_float
-#define ENCODED(name) DECODED(name), .from_double = al_##name##_from_double
+#define ENCODED(name) \
+	DECODED(name), .from_double = al_##name##_from_double, \
+		       .from_weighted = al_##name##_from_weighted
 #define WRITTEN(name) CONVERTED(name), .from_double = name##_from_double
 
 static const struct al_dtype dtypes[] = {

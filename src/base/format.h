@@ -32,6 +32,11 @@ struct al_dtype {
 	/* Rounds to nearest, ties to even; what is too large becomes infinite. NULL: not
 	 * written. */
 	void (*from_double)(const double *values, size_t n, unsigned char *bytes);
+
+	/* The same with the least squared error, where that of each number counts `weights` [n]
+	 * times. NULL: what a number is written as depends on no other one. */
+	void (*from_weighted)(const double *values, const double *weights, size_t n,
+		unsigned char *bytes);
 };
 
 /* By name, in either case, or by an alias. An unknown name names the nearest. */

@@ -52,7 +52,9 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 		: "in sample";
 
 	if (job->options->method == AL_METHOD_IDENTITY)
-		al_table_note(table, "identity: every tensor is copied unchanged");
+		al_table_note(table, "identity: %s",
+			job->dtype ? "no layer is changed but for number formats"
+				   : "every tensor is copied unchanged");
 	else if (al_refit_runs(job->options->data.refit))
 		al_table_note(table,
 			"relative error: of the layers' attention outputs on the tokens used to "

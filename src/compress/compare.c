@@ -11,6 +11,7 @@ struct comparison {
 	uint64_t n_different, first_different; /* bytes of it that were copied */
 	unsigned char *blocks[2];
 	size_t n_tensors; /* that differ */
+	double rounds; /* by how many times the distance of a format's largest numbers */
 };
 
 static const char *describe(struct comparison *c, const struct al_tensor *tensor)
@@ -43,7 +44,7 @@ static void compare_blocks(struct comparison *c, size_t n)
 
 /* Numbers [first, +n) of the new tensor are in blocks[1], which begins with the block of the first
  * one, those that they are copies of in blocks[0]. A format rounds by at most the distance of its
- * two largest numbers in a block. */
+ * two largest numbers in a block, or a few of them where other numbers weigh more. */
 static void compare_rounded(struct comparison *c, const struct al_dtype *dtype, size_t within,
 	size_t n)
 {
@@ -51,13 +52,13 @@ static void compare_rounded(struct comparison *c, const struct al_dtype *dtype, 
 	const size_t block = dtype->block_elements;
 
 	for (size_t begin = 0; begin < within + n; begin += block) {
-		float most = 0;
+		float most = 0x1p-14F; /* smaller ones F16 rounds as it does this one */
 		for (size_t i = begin; i < begin + block; i++)
 			most = fmaxf(most, fabsf(found[i]));
 		for (size_t i = begin > within ? begin : within;
 			i < begin + block && i < within + n; i++)
 			if (!(fabs((double)found[i] - (double)copied[i - within])
-				    <= 2 * dtype->epsilon * (double)most))
+				    <= c->rounds * dtype->epsilon * (double)most))
 				c->n_different++;
 	}
 }
@@ -189,7 +190,8 @@ bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same
 {
 	struct comparison c = {.original = job->view->checkpoint,
 		.compressed = job->compressed,
-		.table = table};
+		.table = table,
+		.rounds = job->is_weighted ? 6 : 2};
 	struct al_plan plan;
 
 	al_plan_make(&plan, job);

@@ -3,9 +3,10 @@
  * What a method doesn't touch is copied bit for bit. The new file's metadata record what was done:
  * attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON list:
  * rank, relative error, parameters, the factor of the logits), .shapes (the heads that are left of
- * every module, and where each projection is that the family doesn't list), .config (of a single
- * file: the config.json that a folder would contain). The factor stays the original's, mostly
- * 1/sqrt(d_head), whatever the new width is.
+ * every module, and where each projection is that the family doesn't list), .dtype (the one that
+ * was asked for), .weighted (where errors of quantization were), .config (of a single file: the
+ * config.json that a folder would contain). The factor stays the original's, mostly 1/sqrt(d_head),
+ * whatever the new width is.
  *
  * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
  * a form minimizes: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
@@ -83,6 +84,10 @@ struct al_compress_options {
 	const char *modules; /* al_select_module; NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
 			   by sqrt(R/n_heads): mixing and content bias make up for it */
+	const struct al_dtype *dtype; /* of the matrices that a GGUF file gets, of all tensors
+					 otherwise; NULL: as they are */
+	const struct al_imatrix
+		*imatrix; /* what weighs errors of quantization; NULL: the calibration */
 	bool must_gain; /* a result that isn't smaller than its source is refused */
 	struct al_effort effort;
 	const struct al_watch *watch; /* before each module; may be NULL */

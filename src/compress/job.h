@@ -41,6 +41,8 @@ struct al_job {
 	struct al_job_module *modules;
 	size_t n_modules;
 	const struct al_checkpoint *compressed; /* where its modules lie; NULL: not written yet */
+	const struct al_dtype *dtype; /* that was asked for; NULL: none */
+	bool is_weighted; /* errors of quantization are: single numbers may be far off */
 	bool in_memory; /* all pieces are kept, nothing is put aside */
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 	bool writes_folder, writes_gguf;

@@ -193,7 +193,7 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 
 const struct al_metadata *al_job_record(struct al_job *job, const char *config, size_t *n)
 {
-	enum { MOST = 8 };
+	enum { MOST = 10 };
 	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata, MOST);
 	AL_TEXT(modules);
 	AL_TEXT(shapes);
@@ -212,10 +212,14 @@ const struct al_metadata *al_job_record(struct al_job *job, const char *config, 
 				: "as in the original, whatever the width is"},
 		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
 		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
+		{.key = "attnledger.dtype", .value = job->dtype ? job->dtype->name : NULL},
+		{.key = "attnledger.weighted", .value = job->is_weighted ? "true" : NULL},
 		{.key = AL_CHECKPOINT_CONFIG, .value = config},
 	};
-	memcpy(list, all, sizeof(all));
-	*n = config ? MOST : MOST - 1;
+	*n = 0;
+	for (size_t i = 0; i < MOST; i++)
+		if (all[i].value)
+			list[(*n)++] = all[i];
 	return list;
 }
 

@@ -301,6 +301,9 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 	if (!al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
+	if (!al_plan_weigh(&plan, err))
+		return false;
+	job->recoded_note = al_plan_describe_formats(&plan);
 	if ((job->writes_gguf && !al_job_describe_gguf(job, &plan, err)) || !check_gain(&plan, err))
 		return false;
 	AL_TEXT(config);

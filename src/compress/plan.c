@@ -77,8 +77,27 @@ static void describe_changed(struct al_plan *plan, struct al_planned_tensor *ten
 		* header->dtype->block_bytes;
 }
 
+/* In a GGUF file norms, biases and routers stay as they are, as llama-quantize leaves them. */
+static bool takes_dtype(const struct al_job *job, const struct al_tensor *source, bool is_apart)
+{
+	return job->dtype && source->dtype->to_double && source->dtype->epsilon > 0
+		&& (!job->writes_gguf || (source->n_dims > 1 && !is_apart));
+}
+
+static void set_dtype(const struct al_dtype *dtype, struct al_planned_tensor *tensor,
+	struct al_tensor *header)
+{
+	header->dtype = al_dtype_of_row(dtype,
+		header->n_dims > 0 ? header->shape[header->n_dims - 1] : 1);
+	tensor->recoded = header->dtype == tensor->source->dtype && !tensor->recoded
+		? NULL
+		: header->dtype;
+	tensor->bytes = (uint64_t)header->n_elements / header->dtype->block_elements
+		* header->dtype->block_bytes;
+}
+
 /* A tensor of which nothing is left isn't stored. */
-static void add_source(struct al_plan *plan, const struct al_tensor *source)
+static void add_source(struct al_plan *plan, const struct al_tensor *source, bool is_apart)
 {
 	struct al_planned_tensor tensor = {.source = source, .bytes = source->bytes};
 	struct al_tensor header = *source;
@@ -86,6 +105,8 @@ static void add_source(struct al_plan *plan, const struct al_tensor *source)
 	collect(plan, &tensor);
 	if (tensor.n_changes > 0)
 		describe_changed(plan, &tensor, &header);
+	if (takes_dtype(plan->job, source, is_apart))
+		set_dtype(plan->job->dtype, &tensor, &header);
 	if (tensor.n_changes == 0 || header.n_elements > 0)
 		add_tensor(plan, header, tensor);
 }
@@ -121,13 +142,32 @@ static void add_news(struct al_plan *plan, const struct al_tensor *after)
 				add_new(plan, &job->modules[m].layout.slices[i]);
 }
 
+/* Norms and routers, [n_tensors]. */
+static bool *find_apart(const struct al_job *job)
+{
+	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+	const struct al_tensor_list *list = &job->view->tensor_list;
+	bool *is_apart = al_new_array(&job->view->arena, bool, checkpoint->n_tensors + 1);
+
+	for (size_t i = 0; job->dtype && i < list->n_tensors; i++) {
+		const struct al_family_tensor *of = list->tensors[i].tensor;
+		const struct al_tensor *tensor = al_model_view_find(job->view,
+			list->tensors[i].name);
+		if (tensor)
+			is_apart[tensor - checkpoint->tensors] = of->role == AL_FEED_ROUTER
+				|| of->entry.kind == AL_TENSOR_NORM;
+	}
+	return is_apart;
+}
+
 void al_plan_make(struct al_plan *plan, struct al_job *job)
 {
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
+	const bool *is_apart = find_apart(job);
 
 	*plan = (struct al_plan){.job = job};
 	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		add_source(plan, &checkpoint->tensors[i]);
+		add_source(plan, &checkpoint->tensors[i], is_apart[i]);
 		add_news(plan, &checkpoint->tensors[i]);
 	}
 }
@@ -160,10 +200,12 @@ static bool visit_stretch(const struct al_planned_tensor *tensor, const struct a
 			return false;
 		if (!change)
 			return true;
-		const uint64_t bytes = bytes_of(tensor, change->width * axis->inner);
-		const struct al_planned_run added = {.bytes = bytes,
-			.from = change->aside + (uint64_t)at_outer * bytes};
-		if (bytes > 0 && !visit(context, tensor, &added, err))
+		const int64_t n = change->width * axis->inner;
+		const struct al_planned_run added = {.bytes = bytes_of(tensor, n),
+			.dtype = change->dtype,
+			.from = change->aside
+				+ (uint64_t)(at_outer * n) * change->dtype->block_bytes};
+		if (n > 0 && !visit(context, tensor, &added, err))
 			return false;
 		at = to + change->length;
 	}
@@ -175,7 +217,8 @@ bool al_planned_tensor_visit(const struct al_planned_tensor *tensor, al_visit_ru
 {
 	if (!tensor->source || tensor->n_changes == 0) {
 		const struct al_planned_run all = {.is_copied = tensor->source != NULL,
-			.bytes = tensor->bytes,
+			.bytes = tensor->recoded ? bytes_of(tensor, tensor->source->n_elements)
+						 : tensor->bytes,
 			.from = tensor->source ? 0 : tensor->changes[0]->aside};
 		return visit(context, tensor, &all, err);
 	}

@@ -10,6 +10,8 @@ struct al_planned_tensor {
 	const struct al_tensor *source; /* NULL: new, all of it in one change */
 	const struct al_dtype *recoded; /* its numbers are written anew in this format; NULL: bytes
 					   that stay are copied */
+	double *weights; /* [n_weights] what its columns' squared errors count; NULL: alike */
+	size_t n_weights;
 	bool is_slow;
 	const struct al_slice **changes; /* that make room for other numbers, by their place along
 					    the source's head axis */
@@ -27,10 +29,19 @@ struct al_plan {
 /* The job's arena owns the plan. */
 void al_plan_make(struct al_plan *plan, struct al_job *job);
 
+/* ---- weigh.c ---- */
+
+/* Sets the weights of the tensors that the options have any for. */
+bool al_plan_weigh(struct al_plan *plan, struct al_error *err) AL_MUST_CHECK;
+
+/* "12 tensors of F32 as q4_k"; NULL: none is recoded. */
+const char *al_plan_describe_formats(const struct al_plan *plan);
+
 /* Bytes that follow each other in the new tensor; of one that is recoded, those of its and its
  * source's numbers in float32. */
 struct al_planned_run {
-	bool is_copied; /* from the source's byte `from` on, else from what was put aside */
+	bool is_copied; /* from the source's byte `from` on, else from what was put aside ... */
+	const struct al_dtype *dtype; /* ... in this format */
 	uint64_t from, bytes;
 };
 

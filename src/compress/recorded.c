@@ -25,6 +25,11 @@ static bool read_record(struct reading *v, struct al_error *err)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
 	v->method = options->method = (enum al_method)found;
 	v->job->options = options;
+	v->job->is_weighted = al_checkpoint_metadata(compressed, "attnledger.weighted") != NULL;
+	v->job->writes_gguf = compressed->shards[0].pairs != NULL;
+	const char *dtype = al_checkpoint_metadata(compressed, "attnledger.dtype");
+	if (dtype && !al_dtype_find(dtype, &v->job->dtype, err))
+		return al_in(err, "%s: attnledger.dtype", compressed->path);
 	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
 		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);
 }

@@ -287,7 +287,8 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	if (!note_source(v, err))
 		return false;
 	if (v->job.options->method == AL_METHOD_IDENTITY) {
-		al_table_note(v->table, "no layer is changed; tensors were compared byte by byte");
+		al_table_note(v->table, "no layer is changed; tensors were compared %s",
+			v->job.dtype ? "within what their number formats round" : "byte by byte");
 		return true;
 	}
 	al_table_note(v->table,

@@ -59,8 +59,8 @@ struct copy {
 	const struct al_job *job;
 	struct al_tensor_writer *writer;
 	unsigned char *block; /* [BLOCK_BYTES] */
-	double *numbers; /* [NUMBERS], of a recoded tensor: the first n wait */
-	size_t n;
+	double *numbers, *weights; /* [NUMBERS], of a recoded tensor: the first n wait */
+	size_t n, column; /* that of the first one */
 };
 
 static bool write_bytes(struct copy *copy, const struct al_planned_tensor *tensor,
@@ -86,40 +86,47 @@ static bool flush(struct copy *copy, const struct al_planned_tensor *tensor, str
 	const size_t n = copy->n;
 
 	copy->n = 0;
+	for (size_t i = 0; tensor->weights && i < n; i++) {
+		copy->weights[i] = tensor->weights[copy->column++];
+		copy->column %= tensor->n_weights;
+	}
 	return n == 0
-		|| al_tensor_writer_append_doubles(copy->writer, tensor->recoded, copy->numbers, n,
-			err);
+		|| al_tensor_writer_append_weighted(copy->writer, tensor->recoded, copy->numbers,
+			tensor->weights ? copy->weights : NULL, n, err);
 }
 
-/* The next numbers of a run, in float32. */
+/* The next numbers of a run, behind `done` of them. */
 static bool read_numbers(const struct copy *copy, const struct al_planned_tensor *tensor,
-	bool is_copied, uint64_t from, size_t n, struct al_error *err)
+	const struct al_planned_run *run, uint64_t done, size_t n, struct al_error *err)
 {
 	const struct al_job *job = copy->job;
-	const struct al_selection selection = {.first = (int64_t)(from / sizeof(float)),
+	const struct al_selection selection = {.first = (int64_t)(run->from / sizeof(float) + done),
 		.run = (int64_t)n,
 		.n_runs = 1};
-	float *numbers = (void *)copy->block;
+	double *numbers = copy->numbers + copy->n;
 
-	if (!(is_copied ? al_tensor_read_float(job->view->checkpoint, tensor->source, &selection,
-		      numbers, n, err)
-			: al_spill_get(&job->aside, from, numbers, n * sizeof(float), err)))
+	if (run->is_copied)
+		return al_tensor_read_double(job->view->checkpoint, tensor->source, &selection,
+			numbers, n, err);
+	const size_t bytes = run->dtype->block_bytes;
+	if (!al_spill_get(&job->aside, run->from + done * bytes, copy->block, n * bytes, err))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		copy->numbers[copy->n + i] = (double)numbers[i];
+	run->dtype->to_double(copy->block, n, numbers);
 	return true;
 }
 
 static bool write_numbers(struct copy *copy, const struct al_planned_tensor *tensor,
 	const struct al_planned_run *run, struct al_error *err)
 {
-	for (uint64_t done = 0; done < run->bytes;) {
-		const size_t left = (size_t)((run->bytes - done) / sizeof(float));
-		const size_t now = left < NUMBERS - copy->n ? left : NUMBERS - copy->n;
-		if (!read_numbers(copy, tensor, run->is_copied, run->from + done, now, err))
+	const uint64_t n = run->bytes / sizeof(float);
+
+	for (uint64_t done = 0; done < n;) {
+		const size_t room = NUMBERS - copy->n;
+		const size_t now = n - done < room ? (size_t)(n - done) : room;
+		if (!read_numbers(copy, tensor, run, done, now, err))
 			return false;
 		copy->n += now;
-		done += now * sizeof(float);
+		done += now;
 		if (copy->n == NUMBERS && !flush(copy, tensor, err))
 			return false;
 	}
@@ -154,11 +161,11 @@ static bool write_tensors(const struct al_plan *plan, struct part part,
 	struct al_tensor_writer *writer, struct al_error *err)
 {
 	AL_FREED unsigned char *block = al_alloc(BLOCK_BYTES, 1);
-	AL_FREED double *numbers = al_alloc(NUMBERS, sizeof(*numbers));
-	struct copy copy = {plan->job, writer, block, numbers, 0};
+	AL_FREED double *numbers = al_alloc(2 * NUMBERS, sizeof(*numbers));
+	struct copy copy = {plan->job, writer, block, numbers, numbers + NUMBERS, 0, 0};
 	bool ok = true;
 
-	for (size_t i = part.first; ok && i < part.first + part.n; i++)
+	for (size_t i = part.first; ok && i < part.first + part.n; copy.column = 0, i++)
 		ok = al_planned_tensor_visit(&plan->tensors[i], write_run, &copy, err)
 			&& flush(&copy, &plan->tensors[i], err)
 			&& al_tensor_writer_align(writer, err);

@@ -65,33 +65,6 @@ static bool fail_uneven(const struct al_job *job, struct al_error *err)
 		job->view->family->name, first.n_heads, first.n_kv_heads, first.d_head);
 }
 
-static bool is_recoded_alike(const struct al_planned_tensor *a, const struct al_planned_tensor *b)
-{
-	return a->recoded == b->recoded && a->source->dtype == b->source->dtype;
-}
-
-/* "12 changed tensors of q4_k as q5_0"; NULL: none. */
-static const char *describe_recoded(struct al_job *job, const struct al_plan *plan)
-{
-	const char *note = "";
-
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct al_planned_tensor *tensor = &plan->tensors[i];
-		size_t n_before = 0, n = 0;
-		for (size_t k = 0; tensor->recoded && k < plan->n; k++)
-			if (is_recoded_alike(&plan->tensors[k], tensor)) {
-				n++;
-				n_before += k < i;
-			}
-		if (n > 0 && n_before == 0)
-			note = al_join(&job->arena, note,
-				al_format(&job->arena, "%zu changed tensor%s of %s as %s", n,
-					n == 1 ? "" : "s", al_dtype_title(tensor->source->dtype),
-					al_dtype_title(tensor->recoded)));
-	}
-	return *note ? note : NULL;
-}
-
 bool al_job_describe_gguf(struct al_job *job, const struct al_plan *plan, struct al_error *err)
 {
 	AL_TEXT(config);
@@ -104,7 +77,6 @@ bool al_job_describe_gguf(struct al_job *job, const struct al_plan *plan, struct
 		"%" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64
 		" wide: the file's metadata have these sizes, so llama.cpp runs it",
 		job->sizes.n_heads, job->sizes.n_kv_heads, job->sizes.d_head);
-	job->recoded_note = describe_recoded(job, plan);
 	return true;
 }
 

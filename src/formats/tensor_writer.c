@@ -66,6 +66,12 @@ bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes,
 bool al_tensor_writer_append_doubles(struct al_tensor_writer *writer, const struct al_dtype *dtype,
 	const double *values, size_t n, struct al_error *err)
 {
+	return al_tensor_writer_append_weighted(writer, dtype, values, NULL, n, err);
+}
+
+bool al_tensor_writer_append_weighted(struct al_tensor_writer *writer, const struct al_dtype *dtype,
+	const double *values, const double *weights, size_t n, struct al_error *err)
+{
 	unsigned char bytes[8 * NUMBERS_AT_ONCE];
 
 	if (!dtype->from_double)
@@ -73,7 +79,10 @@ bool al_tensor_writer_append_doubles(struct al_tensor_writer *writer, const stru
 			al_dtype_title(dtype));
 	for (size_t done = 0; done < n;) {
 		const size_t now = n - done < NUMBERS_AT_ONCE ? n - done : NUMBERS_AT_ONCE;
-		dtype->from_double(values + done, now, bytes);
+		if (weights)
+			dtype->from_weighted(values + done, weights + done, now, bytes);
+		else
+			dtype->from_double(values + done, now, bytes);
 		if (!al_tensor_writer_append(writer, bytes,
 			    now / dtype->block_elements * dtype->block_bytes, err))
 			return false;

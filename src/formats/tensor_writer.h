@@ -27,6 +27,10 @@ bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes,
 bool al_tensor_writer_append_doubles(struct al_tensor_writer *writer, const struct al_dtype *dtype,
 	const double *values, size_t n, struct al_error *err) AL_MUST_CHECK;
 
+/* Of a dtype with from_weighted; `weights` [n], or NULL. */
+bool al_tensor_writer_append_weighted(struct al_tensor_writer *writer, const struct al_dtype *dtype,
+	const double *values, const double *weights, size_t n, struct al_error *err) AL_MUST_CHECK;
+
 /* After the last byte of each tensor of a format that aligns them. */
 bool al_tensor_writer_align(struct al_tensor_writer *writer, struct al_error *err) AL_MUST_CHECK;
 

@@ -296,6 +296,43 @@ static void blocks_are_those_of_ggml(void **state)
 	assert_string_equal(al_dtype_of_written_row(al_dtype_named("q2_k"), 512)->name, "q4_k");
 }
 
+static double weighted_error(const struct al_dtype *dtype, const double *numbers,
+	const double *weights, bool knows_weights)
+{
+	unsigned char bytes[2 * AL_MOST_BLOCK_ELEMENTS];
+	double read[AL_MOST_BLOCK_ELEMENTS], lost = 0;
+
+	dtype->from_weighted(numbers, knows_weights ? weights : NULL, AL_MOST_BLOCK_ELEMENTS,
+		bytes);
+	dtype->to_double(bytes, AL_MOST_BLOCK_ELEMENTS, read);
+	for (size_t i = 0; i < AL_MOST_BLOCK_ELEMENTS; i++)
+		lost += weights[i] * (read[i] - numbers[i]) * (read[i] - numbers[i]);
+	return lost;
+}
+
+/* tests/reference/weighted.py holds the errors against ggml's. */
+static void weights_lessen_what_they_weigh(void **state)
+{
+	static const char *const names[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"};
+	double numbers[AL_MOST_BLOCK_ELEMENTS], weights[AL_MOST_BLOCK_ELEMENTS],
+		none[AL_MOST_BLOCK_ELEMENTS] = {0};
+
+	(void)state;
+	for (size_t i = 0; i < AL_MOST_BLOCK_ELEMENTS; i++) {
+		numbers[i] = sin((double)(i * i));
+		weights[i] = i % 5 ? 0.001 : 1;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct al_dtype *dtype = al_dtype_named(names[i]);
+		assert_true(weighted_error(dtype, numbers, weights, true)
+			< 0.97 * weighted_error(dtype, numbers, weights, false));
+		assert_true(weighted_error(dtype, numbers, none, true) == 0);
+	}
+	const struct al_dtype *q8_0 = al_dtype_named("q8_0");
+	assert_true(weighted_error(q8_0, numbers, weights, true)
+		== weighted_error(q8_0, numbers, weights, false));
+}
+
 /* Of normal numbers ggml itself loses 7.1, 3.6 and 1.8 %. NaN is no accident, and zeros stay. */
 static void large_blocks_lose_little(void **state)
 {
@@ -356,6 +393,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_whole_and_bounded),
 		cmocka_unit_test(names_and_fallbacks_are_sound),
 		cmocka_unit_test(blocks_are_those_of_ggml),
+		cmocka_unit_test(weights_lessen_what_they_weigh),
 		cmocka_unit_test(large_blocks_lose_little),
 		cmocka_unit_test(an_unknown_name_is_refused),
 	};

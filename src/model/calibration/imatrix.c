@@ -288,6 +288,30 @@ static bool divide(struct al_diagonal *d, struct al_error *err)
 	return true;
 }
 
+static bool read_squares(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
+	int64_t width, struct al_diagonal *out, struct al_error *err)
+{
+	if (entry->width != width)
+		return al_fail(err, AL_EINPUT,
+			"%s: %s: has %lld mean squares, but the layer has %lld inputs",
+			imatrix->path, entry->name, (long long)entry->width, (long long)width);
+	out->name = entry->name;
+	out->n = (size_t)width;
+	if (read_entry(entry, out, err) && (divide(out, err) || al_in(err, "%s", imatrix->path)))
+		return true;
+	al_diagonal_finish(out);
+	return false;
+}
+
+bool al_imatrix_read_weight(const struct al_imatrix *imatrix, const char *name, int64_t width,
+	struct al_diagonal *out, struct al_error *err)
+{
+	const struct al_imatrix_entry *entry = find(imatrix, name);
+
+	*out = (struct al_diagonal){0};
+	return !entry || entry->n_matrices != 1 || read_squares(imatrix, entry, width, out, err);
+}
+
 bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention *attention, int p,
 	struct al_diagonal *out, struct al_error *err)
 {
@@ -301,16 +325,7 @@ bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention
 	if (entry->n_matrices != 1)
 		return al_fail(err, AL_EINPUT, "%s: %s: has %lld matrices (experts), expected one",
 			imatrix->path, entry->name, (long long)entry->n_matrices);
-	if (entry->width != width)
-		return al_fail(err, AL_EINPUT,
-			"%s: %s: has %lld mean squares, but the layer has %lld inputs",
-			imatrix->path, entry->name, (long long)entry->width, (long long)width);
-	out->name = entry->name;
-	out->n = (size_t)width;
-	if (read_entry(entry, out, err) && (divide(out, err) || al_in(err, "%s", imatrix->path)))
-		return true;
-	al_diagonal_finish(out);
-	return false;
+	return read_squares(imatrix, entry, width, out, err);
 }
 
 void al_diagonal_finish(struct al_diagonal *diagonal)

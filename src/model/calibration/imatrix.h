@@ -59,6 +59,10 @@ bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_m
  * numbers that are no mean squares. The caller finishes it. */
 bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention *attention, int p,
 	struct al_diagonal *out, struct al_error *err) AL_MUST_CHECK;
+/* What the weight of that name reads; n is 0 where there is none, and of experts. Refused: one of
+ * another width, numbers that are no mean squares. The caller finishes it. */
+bool al_imatrix_read_weight(const struct al_imatrix *imatrix, const char *name, int64_t width,
+	struct al_diagonal *out, struct al_error *err) AL_MUST_CHECK;
 void al_diagonal_finish(struct al_diagonal *diagonal);
 
 /* The names that llama.cpp may give to a projection p of a layer, one after the other from i = 0;
