@@ -220,7 +220,7 @@ static bool find_behavior(struct al_running *running, const struct al_watch *wat
 	if (!al_calibration_begin(&calibration, &running->network, &running->all, 1, err))
 		return false;
 	const bool ok = al_calibration_record(&calibration, &running->network, &running->all, NULL,
-				watch, err)
+				watch, NULL, err)
 		&& find_strongest(&calibration, AL_STATISTIC_PREVIOUS, &step->previous, err)
 		&& find_strongest(&calibration, AL_STATISTIC_FIRST, &step->first, err)
 		&& find_strongest(&calibration, AL_STATISTIC_SUCCESSORS, &step->induction, err);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mount.h"
 #include "model/calibration/imatrix_write.h"
 #include "answer/input.h"
 #include "answer/kernel.h"
@@ -342,11 +343,25 @@ static bool tell(struct calibrating *c, const struct al_calibration *calibration
 }
 
 static bool record(struct calibrating *c, struct al_calibration *calibration,
-	const struct al_statistics_taker *taker, struct al_error *err)
+	const struct al_statistics_taker *taker, struct al_pass_state *state, struct al_error *err)
 {
-	return al_calibration_record(calibration, &c->model.running->network,
-		       &c->model.running->all, taker, c->model.watch, err)
-		&& tell(c, calibration, err);
+	struct al_running *running = c->model.running;
+	const int64_t n_passed = state ? state->n_passed : 0;
+
+	if (c->options->has_behavior && n_passed == 0
+		&& !al_calibration_record_behavior(calibration, &running->network, c->model.watch,
+			err))
+		return false;
+	if (!al_calibration_record(calibration, &running->network, &running->all, taker,
+		    c->model.watch, state, err)
+		|| !tell(c, calibration, err))
+		return false;
+	if (n_passed > 0)
+		al_table_note(c->session->tables[0],
+			"an earlier run ended behind %s of %" PRId64 "; this one went on there",
+			al_count_text(&c->session->arena, (uint64_t)n_passed, "layer"),
+			running->network.n_layers);
+	return true;
 }
 
 static bool record_imatrix(struct calibrating *c, struct al_calibration *calibration,
@@ -358,7 +373,7 @@ static bool record_imatrix(struct calibrating *c, struct al_calibration *calibra
 
 	al_arena_defer(&c->session->arena, al_imatrix_writer_destroy, writer);
 	if (!record(c, calibration, &(struct al_statistics_taker){al_imatrix_writer_put, writer},
-		    err))
+		    NULL, err))
 		return false;
 	al_table_note(c->session->tables[0],
 		"the imatrix covers attention's weights, with means and mean squares "
@@ -367,18 +382,37 @@ static bool record_imatrix(struct calibrating *c, struct al_calibration *calibra
 	return al_imatrix_writer_write(writer, calibration, dataset, c->path, err);
 }
 
-static bool record_folder(struct calibrating *c, struct al_calibration *calibration,
-	struct al_error *err)
+/* Into a file that is gone on with. */
+static bool record_on(struct calibrating *c, struct al_calibration *calibration,
+	struct al_unfinished *unfinished, struct al_error *err)
 {
+	const bool is_kept = !al_mount_now()
+		&& al_calibration_is_by_layer(&c->model.running->network);
 	struct al_calibration_writer *writer;
 
-	if (!al_calibration_writer_create(&writer, calibration, c->path, err))
+	if (is_kept)
+		al_unfinished_find(unfinished, calibration, &c->model.running->network,
+			&c->model.running->all, c->path);
+	if (!(is_kept ? al_calibration_writer_create_kept(&writer, calibration, c->path,
+		      unfinished->written, err)
+		      : al_calibration_writer_create(&writer, calibration, c->path, err)))
 		return false;
+	unfinished->writer = writer;
 	if (record(c, calibration, &(struct al_statistics_taker){al_calibration_writer_put, writer},
-		    err))
+		    is_kept ? &unfinished->state : NULL, err))
 		return al_calibration_writer_commit(writer, err);
 	al_calibration_writer_abandon(writer);
 	return false;
+}
+
+static bool record_folder(struct calibrating *c, struct al_calibration *calibration,
+	struct al_error *err)
+{
+	struct al_unfinished unfinished = {0};
+	const bool ok = record_on(c, calibration, &unfinished, err);
+
+	al_unfinished_finish(&unfinished, ok);
+	return ok;
 }
 
 static bool record_all(struct calibrating *c, struct al_error *err)
@@ -389,8 +423,7 @@ static bool record_all(struct calibrating *c, struct al_error *err)
 	return al_calibration_begin(calibration, &running->network, &running->all,
 		       (size_t)c->options->n_folds, err)
 		&& (!c->options->has_behavior
-			|| al_calibration_record_behavior(calibration, &running->network,
-				c->model.watch, err))
+			|| al_calibration_begin_behavior(calibration, &running->network, err))
 		&& (is_imatrix(c->options->target) ? record_imatrix(c, calibration, err)
 						   : record_folder(c, calibration, err));
 }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,6 +161,31 @@ static bool make_temporary(struct al_output *output, struct al_error *err)
 	return false;
 }
 
+/* Without locks, on some network file systems, nothing tells of another process. */
+static bool open_unfinished(struct al_output *output, uint64_t kept, struct al_error *err)
+{
+	struct stat info;
+
+	output->temporary = al_format(&output->arena, "%s.unfinished", output->target);
+	output->files = al_new_array(&output->arena, const char *, 2);
+	output->files[0] = kept > 0 ? NULL : output->temporary;
+	output->fd = open(output->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (output->fd < 0)
+		return fail_write(err, output->path);
+	bool ok = flock(output->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+		|| al_fail(err, AL_EINPUT, "%s: another process is writing it", output->path);
+	ok = ok
+		&& ((fstat(output->fd, &info) == 0 && (uint64_t)info.st_size >= kept
+			    && ftruncate(output->fd, (off_t)kept) == 0
+			    && lseek(output->fd, 0, SEEK_END) >= 0)
+			|| fail_write(err, output->path));
+	if (ok)
+		enlist(output);
+	else
+		close(output->fd);
+	return ok;
+}
+
 bool al_output_is_direct(const char *path)
 {
 	struct stat info;
@@ -182,7 +208,7 @@ static bool open_mounted(struct al_output *output, struct al_error *err)
 	return true;
 }
 
-static bool open_file(struct al_output *output, struct al_error *err)
+static bool open_file(struct al_output *output, const uint64_t *kept, struct al_error *err)
 {
 	if (al_mount_now())
 		return open_mounted(output, err);
@@ -202,7 +228,7 @@ static bool open_file(struct al_output *output, struct al_error *err)
 	if (!find_target(output))
 		return fail_write(err, output->path);
 	output->mode = exists ? old.st_mode & 07777 : new_mode(0666);
-	return make_temporary(output, err);
+	return kept ? open_unfinished(output, *kept, err) : make_temporary(output, err);
 }
 
 static struct al_output *create(const char *path)
@@ -233,8 +259,25 @@ bool al_output_open(struct al_output **out, const char *path, struct al_error *e
 {
 	struct al_output *output = create(path);
 
-	*out = opened(output, open_file(output, err));
+	*out = opened(output, open_file(output, NULL, err));
 	return *out;
+}
+
+bool al_output_open_kept(struct al_output **out, const char *path, uint64_t kept,
+	struct al_error *err)
+{
+	struct al_output *output = create(path);
+
+	*out = opened(output, open_file(output, &kept, err));
+	return *out;
+}
+
+bool al_output_keep(struct al_output *output, struct al_error *err)
+{
+	if (!output->temporary)
+		return true;
+	output->files[0] = NULL;
+	return fsync(output->fd) == 0 || fail_write(err, output->path);
 }
 
 /* ---- opening a folder ---- */

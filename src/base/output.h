@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -22,6 +23,14 @@ bool al_output_is_direct(const char *path);
 
 /* Refuses a file that the program has read or written (base/file.h). */
 bool al_output_open(struct al_output **out, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* For work that goes on where the program was ended: what is temporary is `path`.unfinished, and of
+ * one that is there the first `kept` bytes stay. Refused where another process has it open, or
+ * where it is shorter. Once it is kept, and from the beginning where `kept` isn't 0, neither a
+ * signal nor al_output_abandon removes it. */
+bool al_output_open_kept(struct al_output **out, const char *path, uint64_t kept,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_output_keep(struct al_output *output, struct al_error *err) AL_MUST_CHECK;
 
 /* `names` are those of all files to come, each once. */
 bool al_output_open_folder(struct al_output **out, const char *path, const char *const *names,

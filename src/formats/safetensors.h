@@ -16,6 +16,11 @@ bool al_safetensors_create(struct al_tensor_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err) AL_MUST_CHECK;
 
+/* The same of a file that is gone on with (al_tensor_writer_create_kept). */
+bool al_safetensors_create_kept(struct al_tensor_writer **out, const char *path, uint64_t kept,
+	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
+	size_t n_metadata, struct al_error *err) AL_MUST_CHECK;
+
 /* The index of a sharded folder: in which shard each tensor is, and how many bytes they are. Name,
  * dtype, shape and shard of a tensor count; `shards` are the names of the files. */
 bool al_index_write(const char *path, const struct al_tensor *tensors, size_t n,

@@ -58,22 +58,44 @@ bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *t
 
 /* ---- the file ---- */
 
+/* With its length in front. */
+static bool make_header(struct al_text *out, const struct al_tensor *tensors, size_t n_tensors,
+	const struct al_metadata *metadata, size_t n_metadata, uint64_t *data_bytes,
+	struct al_error *err)
+{
+	AL_TEXT(header);
+
+	if (!al_safetensors_add_header(&header, tensors, n_tensors, metadata, n_metadata,
+		    data_bytes, err))
+		return false;
+	const uint64_t length = header.length;
+	al_text_add_bytes(out, (const char *)&length, sizeof(length));
+	al_text_add_bytes(out, header.data, header.length);
+	return true;
+}
+
 bool al_safetensors_create(struct al_tensor_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err)
 {
 	AL_TEXT(header);
-	AL_TEXT(file);
 	uint64_t data_bytes;
 
 	*out = NULL;
-	if (!al_safetensors_add_header(&header, tensors, n_tensors, metadata, n_metadata,
-		    &data_bytes, err))
-		return false;
-	const uint64_t length = header.length;
-	al_text_add_bytes(&file, (const char *)&length, sizeof(length));
-	al_text_add_bytes(&file, header.data, header.length);
-	return al_tensor_writer_create(out, path, &file, data_bytes, 1, err);
+	return make_header(&header, tensors, n_tensors, metadata, n_metadata, &data_bytes, err)
+		&& al_tensor_writer_create(out, path, &header, data_bytes, 1, err);
+}
+
+bool al_safetensors_create_kept(struct al_tensor_writer **out, const char *path, uint64_t kept,
+	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
+	size_t n_metadata, struct al_error *err)
+{
+	AL_TEXT(header);
+	uint64_t data_bytes;
+
+	*out = NULL;
+	return make_header(&header, tensors, n_tensors, metadata, n_metadata, &data_bytes, err)
+		&& al_tensor_writer_create_kept(out, path, kept, &header, data_bytes, 1, err);
 }
 
 /* ---- the index of a sharded folder; index.c describes the format ---- */

@@ -34,16 +34,41 @@ static bool append(struct al_tensor_writer *writer, const void *bytes, size_t le
 	return al_output_append(writer->output, bytes, length, err);
 }
 
-bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
+/* Behind the header and what aligns the data. */
+static bool begin(struct al_tensor_writer *writer, const struct al_text *header,
+	struct al_error *err)
+{
+	return append(writer, header->data, header->length, err)
+		&& (writer->left == 0 || al_tensor_writer_align(writer, err));
+}
+
+/* Some of its data is there. */
+static bool go_on(struct al_tensor_writer *writer, const char *path, uint64_t kept,
+	const struct al_text *header, struct al_error *err)
+{
+	const uint64_t beyond = header->length % writer->alignment;
+	const uint64_t first = header->length + (beyond ? writer->alignment - beyond : 0);
+
+	if (kept < first || kept - first > writer->left)
+		return al_fail(err, AL_EINPUT,
+			"%s: %" PRIu64 " bytes of it are kept, expected %" PRIu64 " to %" PRIu64,
+			path, kept, first, first + writer->left);
+	writer->at = kept;
+	writer->left -= kept - first;
+	return true;
+}
+
+static bool create(struct al_tensor_writer **out, const char *path, const uint64_t *kept,
 	const struct al_text *header, uint64_t data_bytes, uint64_t alignment, struct al_error *err)
 {
 	struct al_tensor_writer *writer = al_alloc(1, sizeof(*writer));
 
 	*out = NULL;
 	*writer = (struct al_tensor_writer){.left = data_bytes, .alignment = alignment};
-	if (al_output_open(&writer->output, path, err)) {
-		if (append(writer, header->data, header->length, err)
-			&& (data_bytes == 0 || al_tensor_writer_align(writer, err))) {
+	if (kept ? al_output_open_kept(&writer->output, path, *kept, err)
+		 : al_output_open(&writer->output, path, err)) {
+		if (kept && *kept > 0 ? go_on(writer, path, *kept, header, err)
+				      : begin(writer, header, err)) {
 			*out = writer;
 			return true;
 		}
@@ -51,6 +76,24 @@ bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
 	}
 	free(writer);
 	return false;
+}
+
+bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
+	const struct al_text *header, uint64_t data_bytes, uint64_t alignment, struct al_error *err)
+{
+	return create(out, path, NULL, header, data_bytes, alignment, err);
+}
+
+bool al_tensor_writer_create_kept(struct al_tensor_writer **out, const char *path, uint64_t kept,
+	const struct al_text *header, uint64_t data_bytes, uint64_t alignment, struct al_error *err)
+{
+	return create(out, path, &kept, header, data_bytes, alignment, err);
+}
+
+bool al_tensor_writer_keep(struct al_tensor_writer *writer, uint64_t *kept, struct al_error *err)
+{
+	*kept = writer->at;
+	return al_output_keep(writer->output, err);
 }
 
 bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes, size_t length,

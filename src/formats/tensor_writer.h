@@ -19,6 +19,14 @@ bool al_tensor_writer_create(struct al_tensor_writer **out, const char *path,
 	const struct al_text *header, uint64_t data_bytes, uint64_t alignment,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The same with a file that is gone on with behind its first `kept` bytes (al_output_open_kept; 0:
+ * it begins), and what al_output_keep does, which gives their number. */
+bool al_tensor_writer_create_kept(struct al_tensor_writer **out, const char *path, uint64_t kept,
+	const struct al_text *header, uint64_t data_bytes, uint64_t alignment,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_tensor_writer_keep(struct al_tensor_writer *writer, uint64_t *kept,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* The next bytes of the data. More than the header promises are refused. */
 bool al_tensor_writer_append(struct al_tensor_writer *writer, const void *bytes, size_t length,
 	struct al_error *err) AL_MUST_CHECK;

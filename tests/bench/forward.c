@@ -144,7 +144,8 @@ static void record(struct al_network *network, const struct al_batch *batch)
 	struct al_error err;
 
 	bench_require(al_calibration_begin(&calibration, network, batch, 0, &err)
-			&& al_calibration_record(&calibration, network, batch, &taker, NULL, &err),
+			&& al_calibration_record(&calibration, network, batch, &taker, NULL, NULL,
+				&err),
 		&err);
 	al_calibration_finish(&calibration);
 }

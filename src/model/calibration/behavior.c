@@ -182,12 +182,22 @@ static bool init_statistics(struct al_calibration *calibration, const struct rep
 	return true;
 }
 
+bool al_calibration_begin_behavior(struct al_calibration *calibration, struct al_network *network,
+	struct al_error *err)
+{
+	struct repeated r;
+	const bool ok = repeated_init(&r, network, err) && init_statistics(calibration, &r, err);
+
+	repeated_finish(&r);
+	return ok || explain(err);
+}
+
 bool al_calibration_record_behavior(struct al_calibration *calibration, struct al_network *network,
 	const struct al_watch *watch, struct al_error *err)
 {
 	struct behaving b = {.calibration = calibration, .first = network->view->modules};
 	struct repeated r;
-	bool ok = repeated_init(&r, network, err) && init_statistics(calibration, &r, err);
+	bool ok = repeated_init(&r, network, err);
 
 	if (ok) {
 		draw_all(&r);

@@ -142,14 +142,17 @@ struct al_statistics_taker {
 };
 
 /* Runs the model on the sequences that it was begun with. Without a taker moments aren't
- * recorded. */
+ * recorded. `state`: what it goes on from, and keeps; NULL: nothing. */
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
 	const struct al_batch *all, const struct al_statistics_taker *taker,
-	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
+	const struct al_watch *watch, struct al_pass_state *state,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* The same of random tokens that repeat, for statistics that aren't there yet; and whether the
- * model takes as many. */
+/* The same of random tokens that repeat: whether the model takes as many, statistics with nothing
+ * added up yet, and the pass. */
 bool al_calibration_check_behavior(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
+bool al_calibration_begin_behavior(struct al_calibration *calibration, struct al_network *network,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_calibration_record_behavior(struct al_calibration *calibration, struct al_network *network,
 	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
 
@@ -160,11 +163,35 @@ struct al_calibration_writer;
 bool al_calibration_writer_create(struct al_calibration_writer **out,
 	const struct al_calibration *calibration, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
+bool al_calibration_writer_create_kept(struct al_calibration_writer **out,
+	const struct al_calibration *calibration, const char *path, uint64_t kept,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_calibration_writer_keep(struct al_calibration_writer *writer, uint64_t *kept,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_calibration_writer_put(void *writer, const struct al_module_statistics *module,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_calibration_writer_commit(struct al_calibration_writer *writer,
 	struct al_error *err) AL_MUST_CHECK;
 void al_calibration_writer_abandon(void *writer);
+
+/* A recording that was ended in the middle goes on behind the last layer that was kept beside the
+ * file at `path`: path.unfinished is the file so far, path.state the rest. */
+struct al_unfinished {
+	struct al_pass_state state;
+	struct al_arena arena;
+	uint64_t written; /* bytes of the file, when it was kept */
+	struct al_calibration_writer *writer; /* with its place in the file */
+};
+
+/* Finds out where it goes on: state.n_passed and `written` are 0 where nothing was kept by the same
+ * recording, one of this calibration, which is begun, of these tokens. Modules must be layers'. */
+void al_unfinished_find(struct al_unfinished *unfinished, const struct al_calibration *calibration,
+	const struct al_network *network, const struct al_batch *all, const char *path);
+/* Removes the state where the file is complete. Safe on a zeroed struct. */
+void al_unfinished_finish(struct al_unfinished *unfinished, bool is_complete);
+
+/* Is each module a layer's, in their order? */
+bool al_calibration_is_by_layer(const struct al_network *network);
 
 /* All of it. */
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,

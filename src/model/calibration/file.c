@@ -54,8 +54,8 @@ struct al_calibration_writer {
 	struct al_tensor_writer *file;
 };
 
-bool al_calibration_writer_create(struct al_calibration_writer **out,
-	const struct al_calibration *calibration, const char *path, struct al_error *err)
+static bool create(struct al_calibration_writer **out, const struct al_calibration *calibration,
+	const char *path, const uint64_t *kept, struct al_error *err)
 {
 	struct al_tensor_writer *file;
 	AL_ARENA(arena);
@@ -68,14 +68,35 @@ bool al_calibration_writer_create(struct al_calibration_writer **out,
 		{.key = "attnledger.source",
 			.value = al_fingerprint_text(&arena, calibration->source)},
 	};
+	const size_t n_metadata = sizeof(metadata) / sizeof(*metadata);
 
 	*out = NULL;
-	if (!al_safetensors_create(&file, path, tensors, n, metadata,
-		    sizeof(metadata) / sizeof(*metadata), err))
+	if (!(kept ? al_safetensors_create_kept(&file, path, *kept, tensors, n, metadata,
+		      n_metadata, err)
+		   : al_safetensors_create(&file, path, tensors, n, metadata, n_metadata, err)))
 		return false;
 	*out = al_calloc(1, sizeof(**out));
 	**out = (struct al_calibration_writer){calibration, file};
 	return true;
+}
+
+bool al_calibration_writer_create(struct al_calibration_writer **out,
+	const struct al_calibration *calibration, const char *path, struct al_error *err)
+{
+	return create(out, calibration, path, NULL, err);
+}
+
+bool al_calibration_writer_create_kept(struct al_calibration_writer **out,
+	const struct al_calibration *calibration, const char *path, uint64_t kept,
+	struct al_error *err)
+{
+	return create(out, calibration, path, &kept, err);
+}
+
+bool al_calibration_writer_keep(struct al_calibration_writer *writer, uint64_t *kept,
+	struct al_error *err)
+{
+	return al_tensor_writer_keep(writer->file, kept, err);
 }
 
 bool al_calibration_writer_put(void *context, const struct al_module_statistics *module,

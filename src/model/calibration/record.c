@@ -312,7 +312,7 @@ static bool hand_over_all(const struct recording *r, struct al_error *err)
 	return true;
 }
 
-static bool is_by_layer(const struct al_network *network)
+bool al_calibration_is_by_layer(const struct al_network *network)
 {
 	const struct al_model_view *view = network->view;
 	bool is = (int64_t)view->n_modules == network->n_layers;
@@ -404,13 +404,13 @@ bool al_calibration_begin(struct al_calibration *calibration, const struct al_ne
 
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,
 	const struct al_batch *all, const struct al_statistics_taker *taker,
-	const struct al_watch *watch, struct al_error *err)
+	const struct al_watch *watch, struct al_pass_state *state, struct al_error *err)
 {
 	struct recording r = {.calibration = calibration,
 		.first = network->view->modules,
 		.all = all,
 		.taker = taker,
-		.is_by_layer = is_by_layer(network)};
+		.is_by_layer = al_calibration_is_by_layer(network)};
 
 	al_attended_init(&r.attended, network->view, all);
 	count_queries(&r);
@@ -419,6 +419,7 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 					.behind = add_turns,
 					.done = end_layer,
 					.weights = &r.attended.taker,
+					.state = state,
 					.context = &r},
 				err)
 		&& hand_over_all(&r, err);

@@ -23,6 +23,28 @@ void al_batch_part_finish(struct al_batch_part *part);
 /* targets[i] is the token after token i, or -1 behind a sequence's last. The caller frees it. */
 int32_t *al_batch_targets(const struct al_batch *batch);
 
+/* ---- passes that go on where they were ended ---- */
+
+/* What is kept of a pass behind a layer, in a file: the residual stream, and memory of whoever
+ * looks, in which he adds up. */
+struct al_pass_state {
+	const char *path;
+	uint64_t of; /* a fingerprint of all that the pass's numbers hang on */
+	double seconds; /* at least from one time that it is kept to the next */
+	const struct al_kept_memory {
+		void *data;
+		size_t length;
+	} * own; /* [n_own] */
+	size_t n_own;
+	bool (*before)(void *context, struct al_error *err); /* it is kept */
+	void *context;
+	int64_t n_passed; /* layers that it is behind; 0: the pass begins */
+};
+
+/* Sets n_passed: 0 where the path has no state of this pass; else `own` is restored, too. */
+void al_pass_state_find(struct al_pass_state *state, const struct al_network *network,
+	const struct al_batch *all);
+
 /* ---- passes ---- */
 
 /* Who looks; what is NULL isn't called. Columns are tokens. */
@@ -47,6 +69,7 @@ struct al_visitor {
 	/* Behind the last layer, as al_network_finish gives it, batch by batch. */
 	bool (*hidden)(void *context, const struct al_batch *batch, struct al_view_f hidden,
 		struct al_error *err);
+	struct al_pass_state *state; /* NULL: nothing is kept */
 	void *context;
 };
 
