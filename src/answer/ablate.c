@@ -269,6 +269,7 @@ static void conclude(const struct al_ablating *a, struct al_table *table)
 
 	al_session_claim(a->session, al_ablating_claim(a, table));
 	al_losses_note_errors(table, al_loss_estimate(a->whole));
+	al_opened_checkpoint_warn_mixers(a->model->file, table);
 	if (a->ablations.n_sequences > 1)
 		al_table_note(table,
 			of_pairs

@@ -172,6 +172,13 @@ static void note(const struct al_opened_checkpoint *opened, const uint64_t *fing
 		al_table_note(table, "%s", opened->view.notes[i]);
 }
 
+void al_opened_checkpoint_warn_mixers(const struct al_opened_checkpoint *opened,
+	struct al_table *table)
+{
+	if (opened->view.mixers_note)
+		al_table_warn(table, "%s", opened->view.mixers_note);
+}
+
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
 {
 	note(opened, NULL, table);
@@ -181,6 +188,7 @@ void al_opened_checkpoint_note_fingerprint(const struct al_opened_checkpoint *op
 	uint64_t fingerprint, struct al_table *table)
 {
 	note(opened, &fingerprint, table);
+	al_opened_checkpoint_warn_mixers(opened, table);
 }
 
 bool al_opened_checkpoint_note_whole(const struct al_opened_checkpoint *opened,

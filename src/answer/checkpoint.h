@@ -48,9 +48,13 @@ void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct
 bool al_opened_checkpoint_note_whole(const struct al_opened_checkpoint *opened,
 	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
 
-/* The same with a fingerprint that is known. */
+/* The same with a fingerprint that is known, of what heads are measured of. */
 void al_opened_checkpoint_note_fingerprint(const struct al_opened_checkpoint *opened,
 	uint64_t fingerprint, struct al_table *table);
+
+/* Warns of layers without heads, where there are any. */
+void al_opened_checkpoint_warn_mixers(const struct al_opened_checkpoint *opened,
+	struct al_table *table);
 
 /* How the family was found, for a note: "named by config.json". */
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view);

@@ -150,6 +150,11 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 			al_table_note(table,
 				"biases: comparisons of heads include them (maps of [x, 1]); "
 				"spectra and conversions use the weights alone");
+	for (size_t i = 0; i < n; i++)
+		if (measured[i]->gate.n_runs)
+			al_table_note(table,
+				"what heads put out is multiplied by the sigmoid of a gate, which "
+				"W_V W_O leaves out");
 	for (size_t k = 0; k < sizeof(notes) / sizeof(*notes); k++)
 		for (size_t i = 0; i < n; i++)
 			if (*(const bool *)((const char *)measured[i] + notes[k].flag))

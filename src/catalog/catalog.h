@@ -97,7 +97,8 @@ extern const char *const al_saved_of_names[AL_N_SAVED_OF];
 
 /* What a tensor is of each head, for who looks at heads: W_Q^(i) is the columns of head i, as those
  * of keys and values are, W_O^(i) its rows. Where there is a mixing matrix, [n_heads, ...], all
- * heads share queries and keys and have none of their own. */
+ * heads share queries and keys and have none of their own. What heads put out is multiplied by the
+ * sigmoid of x times the gate, of as many columns as they put out or one of each head. */
 enum al_head_factor {
 	AL_FACTOR_NONE,
 	AL_FACTOR_QUERY,
@@ -105,6 +106,7 @@ enum al_head_factor {
 	AL_FACTOR_VALUE,
 	AL_FACTOR_OUTPUT,
 	AL_FACTOR_MIXING,
+	AL_FACTOR_GATE,
 	AL_N_FACTORS,
 };
 extern const char *const al_factor_names[AL_N_FACTORS]; /* "" of none */

@@ -30,7 +30,8 @@ const char *const al_per_names[AL_N_PERS] = {
 	"token",
 	"pair",
 };
-const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
+const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing",
+	"gate"};
 static const char *const saved_names[AL_N_SAVED] = {"always", "eager", "flash", "grouped",
 	"repeated"};
 const char *const al_adapted_names[AL_N_ADAPTED] = {

@@ -339,6 +339,20 @@ static bool is_stored(const struct al_family *family, const char *name)
 	return false;
 }
 
+/* Is it never part of the model? */
+static bool is_apart(const struct al_family *family, const struct al_family_module *module)
+{
+	int64_t from;
+
+	for (size_t i = 0; i < family->n_extras; i++)
+		for (size_t j = 0; j < module->loops.n; j++)
+			if (strcmp(module->loops.items[j].variable, family->extras[i].variable) == 0
+				&& al_formula_is_integer(family->extras[i].from, &from)
+				&& from == 0)
+				return true;
+	return false;
+}
+
 static bool check_names(const struct al_reader *reader, const struct al_item *node,
 	const struct al_family *family, const struct al_forward *forward, struct al_error *err)
 {
@@ -352,7 +366,8 @@ static bool check_names(const struct al_reader *reader, const struct al_item *no
 					"\"%s\" is none of the family's tensors", names[j]);
 	}
 	for (size_t i = 1; !forward->when && i < family->n_modules; i++)
-		if (strcmp(family->modules[i].name, family->modules[0].name) != 0)
+		if (strcmp(family->modules[i].name, family->modules[0].name) != 0
+			&& !is_apart(family, &family->modules[i]))
 			return al_json_fail(reader->doc, node, err,
 				"the family has modules \"%s\" and \"%s\": name one, or make them "
 				"exclusive with \"when\"",

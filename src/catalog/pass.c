@@ -54,10 +54,45 @@ static const struct al_record across_record = {
 	.check = check_norm,
 };
 
+static bool check_delta(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_pass_delta *delta = record;
+
+	return (delta->n_inputs == AL_PASS_INPUTS && delta->n_taps == AL_PASS_INPUTS)
+		|| al_json_fail(reader->doc, node, err,
+			"found %zu names in \"inputs\" and %zu in \"taps\", expected those of "
+			"queries, keys and values in both",
+			delta->n_inputs, delta->n_taps);
+}
+
+#define AT(member) offsetof(struct al_pass_delta, member)
+#define NAME(name) \
+	{ \
+		AL_KEY(#name, TEXT, AT(name)), .is_required = true \
+	}
+static const struct al_field delta_fields[] = {
+	{AL_TEXTS_FIELD("inputs", AT(inputs), AT(n_inputs)), .is_required = true},
+	{AL_TEXTS_FIELD("taps", AT(taps), AT(n_taps)), .is_required = true},
+	NAME(beta),
+	NAME(alpha),
+	NAME(step),
+	NAME(rate),
+	NAME(norm),
+	NAME(gate),
+	NAME(output),
+};
+#undef AT
+static const struct al_record delta_record = {
+	.fields = AL_FIELDS(delta_fields),
+	.check = check_delta,
+};
+
 #define AT(member) offsetof(struct al_pass, member)
 #define PROJECTION(name) \
 	{ \
-		AL_KEY(#name, RECORD, AT(name)), .is_required = true, .record = &projection_record \
+		AL_KEY(#name, RECORD, AT(name)), .record = &projection_record \
 	}
 static const struct al_field pass_fields[] = {
 	PROJECTION(query),
@@ -66,16 +101,41 @@ static const struct al_field pass_fields[] = {
 	PROJECTION(output),
 	{AL_KEY("content", TEXT, AT(content))},
 	{AL_KEY("across", RECORD, AT(across)), .record = &across_record},
+	{AL_KEY("delta", RECORD, AT(delta)), .record = &delta_record},
 };
 #undef AT
-static const struct al_record pass_record = {.fields = AL_FIELDS(pass_fields)};
+
+/* Attention has all four projections; what has none is something else. */
+static bool check_kind(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	static const char *const projections[] = {"query", "key", "value", "output"};
+	const struct al_reader *reader = context;
+	const bool is_attention = !al_json_get(node, "delta");
+	(void)record;
+
+	for (size_t i = 0; i < sizeof(projections) / sizeof(*projections); i++)
+		if (is_attention != (al_json_get(node, projections[i]) != NULL))
+			return al_json_fail(reader->doc, node, err,
+				"expected \"query\", \"key\", \"value\" and \"output\", or "
+				"\"delta\" alone");
+	return true;
+}
+
+static const struct al_record pass_record = {
+	.fields = AL_FIELDS(pass_fields),
+	.check = check_kind,
+};
 
 static bool check_pass(const struct al_reader *reader, const struct al_item *node,
 	const struct al_variant *variant, const struct al_pass *pass, struct al_error *err)
 {
 	const struct al_pass_projection *const all[] = {&pass->query, &pass->key, &pass->value,
 		&pass->output};
-	const char *const others[] = {pass->content, pass->across.weight, pass->across.bias};
+	const struct al_pass_delta *delta = &pass->delta;
+	const char *const others[] = {pass->content, pass->across.weight, pass->across.bias,
+		delta->beta, delta->alpha, delta->step, delta->rate, delta->norm, delta->gate,
+		delta->output};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const char *const names[] = {all[i]->of, all[i]->bias, all[i]->scale, all[i]->times,
@@ -84,7 +144,9 @@ static bool check_pass(const struct al_reader *reader, const struct al_item *nod
 			return false;
 	}
 	return check_names(reader, node, variant, others, sizeof(others) / sizeof(*others), err)
-		&& check_names(reader, node, variant, pass->across.norm, pass->across.n_norm, err);
+		&& check_names(reader, node, variant, pass->across.norm, pass->across.n_norm, err)
+		&& check_names(reader, node, variant, delta->inputs, delta->n_inputs, err)
+		&& check_names(reader, node, variant, delta->taps, delta->n_taps, err);
 }
 
 bool al_pass_read(void *context, const struct al_item *node, void *out, struct al_error *err)

@@ -16,7 +16,24 @@
  * * across: what becomes of all heads' outputs before the output projection. "multiplies"
  * adds the products of each two heads, itself included, to them; "norm" are scale, bias, mean and
  * variance of a batch normalization, of all numbers or one for each head or product; "averages"
- * makes one number of each then; "weight" [features][kept] and "bias" mix them. */
+ * makes one number of each then; "weight" [features][kept] and "bias" mix them.
+ *
+ * Or, of a variant without attention weights:
+ *
+ *     "pass": {
+ *       "delta": {
+ *         "inputs": ["W_Q", "W_K", "W_V"], "taps": ["conv_Q", "conv_K", "conv_V"],
+ *         "beta": "W_beta", "alpha": "W_alpha", "step": "dt_bias", "rate": "A_log",
+ *         "norm": "g_heads", "gate": "W_G", "output": "W_O"
+ *       }
+ *     }
+ *
+ * * delta: the gated delta rule (src/model/forward/delta.c). Queries, keys and values are x times
+ * "inputs", each number then a sum over the last tokens' with the weights "taps" [taps][width], and
+ * activated as feed-forward blocks are. A head's state loses a part that "alpha", "step" and "rate"
+ * set, and "beta" is the share of a value that is written. Outputs are normed, times silu(x
+ * "gate"). As many heads as "beta" has columns; neighbors share the fewer heads of queries and
+ * keys, of width d_head. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -37,11 +54,26 @@ struct al_pass_across {
 	bool averages, multiplies;
 };
 
+enum { AL_PASS_INPUTS = 3 }; /* queries, keys and values */
+
+struct al_pass_delta {
+	const char **inputs, **taps; /* [AL_PASS_INPUTS] */
+	size_t n_inputs, n_taps;
+	const char *beta, *alpha, *step, *rate, *norm, *gate, *output;
+};
+
 struct al_pass {
 	struct al_pass_projection query, key, value, output;
 	const char *content;
 	struct al_pass_across across; /* no weight: nothing is between heads and output */
+	struct al_pass_delta delta; /* no inputs: the variant has attention weights */
 };
+
+/* Do tokens see each other by other means than attention weights? */
+static inline bool al_pass_has_no_weights(const struct al_pass *pass)
+{
+	return pass && pass->delta.n_inputs > 0;
+}
 
 /* As a record's row calls it, into a struct al_variant whose tensors are read. */
 bool al_pass_read(void *reader, const struct al_item *node, void *variant,

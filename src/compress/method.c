@@ -45,7 +45,8 @@ bool al_job_refits(const struct al_compress_options *options)
  * where keys are that are normed as they were then. */
 static bool is_extra(const struct al_entry *tensor, enum al_method method)
 {
-	return tensor->factor == AL_FACTOR_NONE && !(tensor->is_common && al_method_drops(method))
+	return (tensor->factor == AL_FACTOR_NONE || tensor->factor == AL_FACTOR_GATE)
+		&& !(tensor->is_common && al_method_drops(method))
 		&& !(tensor->is_of_scores && al_method_is_of_values(method));
 }
 

@@ -315,6 +315,60 @@ def olmoe(w, c, ids):
     tied(w, c, False)
     return llama_like(w, c, ids, eps=1e-5, qk="wide", feed=qwen_feed)
 
+def stacked_feed(w, c, p, h):
+    p += "mlp."
+    def expert(e):
+        gate, up = np.split(h @ w[p + "experts.gate_up_proj"][e].T, 2, -1)
+        return silu(gate) * up @ w[p + "experts.down_proj"][e].T
+    shared = gated(w, c, *(p + f"shared_expert.{n}_proj" for n in ("gate", "up", "down")), h)
+    return routed(linear(w, p + "gate", h), c["num_experts_per_tok"], c.get("norm_topk_prob", True), expert) \
+        + shared / (1 + np.exp(-linear(w, p + "shared_expert_gate", h)))
+
+def delta_net(w, c, p, h):
+    """modeling_qwen3_next.py, torch_recurrent_gated_delta_rule: token by token."""
+    n, K, V = len(h), c["linear_num_key_heads"], c["linear_num_value_heads"]
+    dk, dv, each = c["linear_key_head_dim"], c["linear_value_head_dim"], V // K
+    split = lambda x, *at: np.split(x.reshape(n, K, -1), np.cumsum(at), -1)
+    q, k, v, z = (x.reshape(n, -1) for x in split(linear(w, p + "in_proj_qkvz", h), dk, dk, each * dv))
+    b, a = (x.reshape(n, V) for x in split(linear(w, p + "in_proj_ba", h), each))
+    x, taps = np.concatenate([q, k, v], -1), w[p + "conv1d.weight"][:, 0]
+    padded = np.concatenate([np.zeros((taps.shape[1] - 1, x.shape[1])), x])
+    x = silu(sum(padded[j:j + n] * taps[:, j] for j in range(taps.shape[1])))
+    q, k, v = (y.reshape(n, -1, d) for y, d in zip(np.split(x, [K * dk, 2 * K * dk], -1), (dk, dk, dv)))
+    q, k = (np.repeat(y / np.sqrt((y ** 2).sum(-1, keepdims=True) + 1e-6), each, 1) for y in (q, k))
+    decay = np.exp(-np.exp(w[p + "A_log"]) * np.log1p(np.exp(a + w[p + "dt_bias"])))
+    beta, state, out = 1 / (1 + np.exp(-b)), np.zeros((V, dk, dv)), []
+    for t in range(n):
+        state = state * decay[t][:, None, None]
+        known = np.einsum("hkv,hk->hv", state, k[t])
+        state = state + np.einsum("hk,hv->hkv", k[t], beta[t][:, None] * (v[t] - known))
+        out.append(np.einsum("hkv,hk->hv", state, q[t]) / math.sqrt(dk))
+    out = rms_norm(np.array(out), w[p + "norm.weight"], 1e-6) * silu(z.reshape(n, V, dv))
+    return linear(w, p + "out_proj", out.reshape(n, -1))
+
+def gated_attention(w, c, p, h, norm):
+    """The query projection is a head's queries, then its gates."""
+    H, K = c["num_attention_heads"], c["num_key_value_heads"]
+    q, gate = np.split(heads(linear(w, p + "q_proj", h), H), 2, -1)
+    k, v = (heads(linear(w, p + f"{x}_proj", h), K) for x in "kv")
+    width = int(q.shape[-1] * .25)
+    q, k = (rotate(norm(p + name, x), c, 10000.0, width) for name, x in (("q_norm", q), ("k_norm", k)))
+    out = attend(q, k, v, causal(len(h)), 1 / math.sqrt(q.shape[-1]))
+    return linear(w, p + "o_proj", out / (1 + np.exp(-gate.transpose(1, 0, 2).reshape(len(h), -1))))
+
+def qwen3_next(w, c, ids):
+    tied(w, c, False)
+    norm = lambda name, x: rms_norm(x, 1 + w[name + ".weight"], 1e-6)
+    x = w["model.embed_tokens.weight"][ids]
+    for i in range(c["num_hidden_layers"]):
+        p = f"model.layers.{i}."
+        h = norm(p + "input_layernorm", x)
+        x = x + (gated_attention(w, c, p + "self_attn.", h, norm) if (i + 1) % 4 == 0 else delta_net(w, c, p + "linear_attn.", h))
+        h = norm(p + "post_attention_layernorm", x)
+        x = x + (stacked_feed(w, c, p, h) if p + "mlp.gate.weight" in w
+                 else gated(w, c, *(p + f"mlp.{n}_proj" for n in ("gate", "up", "down")), h))
+    return norm("model.norm", x) @ w["lm_head.weight"].T
+
 def gpt_oss(w, c, ids):
     tied(w, c, False)
     return llama_like(w, c, ids, eps=1e-5, base=150000.0, window=lambda c, i: c.get("sliding_window", 128) if i % 2 == 0 else None,
@@ -667,7 +721,8 @@ FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2
             "gemma": gemma, "gemma2": gemma2, "granite": granite, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
-            **GGUF, "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
+            **GGUF, "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds,
+            "qwen3_next": qwen3_next}
 
 def main(write_tiny, cases):
     for path in cases:

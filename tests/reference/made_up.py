@@ -7,11 +7,12 @@ import struct
 
 
 def numbers(name, shape):
-    """In float32. Norms' weights are about a half, biases about 0; a matrix keeps the size of what it multiplies."""
+    """In float32. Norms' weights are about a half, biases about 0; a matrix keeps the size of what it multiplies; states decay
+    so slowly that they keep many tokens, since what is read of a single one can be close to 0."""
     draw, n = random.Random(name).random, math.prod(shape)
     middle, most = 0, math.sqrt(3 / shape[-1])
     if len(shape) < 2:
-        middle, most = .5 if name.endswith('weight') else 0, .3
+        middle, most = .5 if name.endswith('weight') else -3 if name.endswith('A_log') else 0, .3
     return array.array('f', (middle + most * (2 * draw() - 1) for _ in range(n)))
 
 

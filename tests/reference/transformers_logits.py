@@ -40,6 +40,8 @@ YARN = {'rope_type': 'yarn', 'rope_theta': 10000., 'factor': 4., 'original_max_p
 LATENT = {'head_dim': 4, 'num_key_value_heads': 4}
 LONGROPE = {'rope_type': 'longrope', 'rope_theta': 10000., 'short_factor': [1., 1.25, 1.5, 2.],
             'long_factor': [1., 2., 4., 8.]}
+DELTA = {'num_hidden_layers': 2, 'layer_types': ['linear_attention', 'full_attention'], 'linear_num_key_heads': 2,
+         'linear_num_value_heads': 4, 'linear_key_head_dim': 8, 'linear_value_head_dim': 12, 'head_dim': 16}
 TOWER = {'num_hidden_layers': 1, 'depth': 1, 'image_size': 28, 'patch_size': 14, 'embed_dim': 32, 'num_heads': 4,
          'num_attention_heads': 4, 'out_hidden_size': 32, 'num_position_embeddings': 4, 'fullatt_block_indexes': [0],
          'deepstack_visual_indexes': [0]}
@@ -146,6 +148,11 @@ CASES = {
     'qwen3_moe': ('Qwen3MoeForCausalLM', {'norm_topk_prob': True}),
     'qwen3_vl': ('Qwen3VLForConditionalGeneration', {}),
     'qwen3_vl_moe': ('Qwen3VLMoeForConditionalGeneration', {}),
+    'qwen3_5_text': ('Qwen3_5ForCausalLM', DELTA),
+    'qwen3_5_moe_text': ('Qwen3_5MoeForCausalLM', DELTA),
+    'qwen3_5': ('Qwen3_5ForConditionalGeneration', {'text_config': DELTA}),
+    'qwen3_next': ('Qwen3NextForCausalLM', DELTA),
+    'qwen3_next dense': ('Qwen3NextForCausalLM', {**DELTA, 'mlp_only_layers': [1], 'norm_topk_prob': False}),
     'roberta': ('RobertaModel', {}),
     'seed_oss': ('SeedOssForCausalLM', {'attention_out_bias': True}),
     'smollm3': ('SmolLM3ForCausalLM', {'no_rope_layers': [1, 0, 1]}),

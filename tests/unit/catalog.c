@@ -251,6 +251,10 @@ static void an_entry_has_defaults(void **state)
 
 #define TENSORS(list) "{\"name\": \"v\", \"tensors\": [" list "]}"
 #define WITH(more) "{\"name\": \"v\", \"tensors\": [], " more "}"
+#define DELTA(inputs) \
+	"\"delta\": {\"inputs\": [" inputs "], \"taps\": [\"W\", \"W\", \"W\"], \"beta\": " \
+	"\"W\", \"alpha\": \"W\", \"step\": \"W\", \"rate\": \"W\", \"norm\": \"W\", " \
+	"\"gate\": \"W\", \"output\": \"W\"}"
 #define TENSOR(more) TENSORS("{\"name\": \"W\", \"role\": \"query\", " more "}")
 
 static const struct refusal {
@@ -319,6 +323,17 @@ static const struct refusal {
 		 "{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
 		"v.json:1:70: \"W\" appears twice in \"tensors\", without conditions that "
 		"distinguish them"},
+	{WITH("\"pass\": {\"query\": {}, \"key\": {}}"),
+		"v.json:1:38: expected \"query\", \"key\", \"value\" and \"output\", or \"delta\" "
+		"alone"},
+	{WITH("\"pass\": {\"output\": {}, " DELTA("\"W\", \"W\", \"W\"") "}"),
+		"v.json:1:38: expected \"query\", \"key\", \"value\" and \"output\", or \"delta\" "
+		"alone"},
+	{WITH("\"pass\": {" DELTA("\"W\", \"W\"") "}"),
+		"v.json:1:48: found 2 names in \"inputs\" and 3 in \"taps\", expected those of "
+		"queries, keys and values in both"},
+	{WITH("\"pass\": {" DELTA("\"W\", \"W\", \"V\"") "}"),
+		"v.json:1:38: \"W\" is none of the variant's tensors"},
 	{WITH("\"cache\": [{\"name\": \"K\", \"shape\": [1], \"per\": \"tokn\"}]"),
 		"v.json:1:75: unknown per \"tokn\" (did you mean \"token\"?)"},
 	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"bytes\": 0}]"),

@@ -84,7 +84,8 @@ static void add_new_name(struct al_text *out, const char *name, size_t index)
 static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "gain", "scale",
 	"tokens", "project_tokens", "positions", "types", "norm", "project", "behind", "sum",
 	"query_norm", "key_norm", "gate", "up", "gate_up", "head", "weight", "bias", "otherwise",
-	"sinks", "router", "of", "times", "add", "content"};
+	"sinks", "router", "of", "times", "add", "content", "beta", "alpha", "step", "rate",
+	"output"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct al_item *node)

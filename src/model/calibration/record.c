@@ -315,10 +315,10 @@ static bool hand_over_all(const struct recording *r, struct al_error *err)
 bool al_calibration_is_by_layer(const struct al_network *network)
 {
 	const struct al_model_view *view = network->view;
-	bool is = (int64_t)view->n_modules == network->n_layers;
+	bool is = al_network_shares_nothing(network);
 
-	for (size_t i = 0; is && i < view->n_modules; i++)
-		is = view->modules[i].layer == (int64_t)i;
+	for (size_t i = 1; is && i < view->n_modules; i++)
+		is = view->modules[i].layer > view->modules[i - 1].layer;
 	return is;
 }
 

@@ -336,7 +336,7 @@ static bool check_modules(const struct al_network *network, struct al_error *err
 {
 	const size_t n = network->view->n_modules;
 
-	return (int64_t)n == network->n_layers
+	return al_network_shares_nothing(network)
 		|| al_fail(err, AL_EINPUT,
 			"%lld layers share %zu attention module%s: a head can't be left out of one "
 			"layer alone, which ablation needs",

@@ -1,5 +1,7 @@
 /* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
 
+#include <assert.h>
+
 #include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
@@ -35,6 +37,7 @@ struct heads {
 	const struct al_layer *layer;
 	const struct al_batch *batch;
 	struct al_matrix_f q, k, v, o;
+	struct al_matrix_f gate; /* without data where there is none */
 	struct al_watched *watched; /* NULL: attention weights aren't needed */
 };
 
@@ -235,25 +238,38 @@ static void copy_columns(struct al_matrix_f from, size_t first, struct al_matrix
 			from.rows * sizeof(float));
 }
 
-static void fill_cache(const struct heads *h)
+void al_cache_fill(const struct al_cache *cache, const struct al_batch *batch, struct al_matrix_f x,
+	struct al_matrix_f to)
 {
-	const struct al_batch *batch = h->batch;
-	struct al_cache *cache = h->layer->cache;
-
 	for (size_t i = 0; i < batch->n_sequences; i++) {
 		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
-		const size_t at = i * cache->length + cache->past;
-		copy_columns(h->k, first, cache->k, at, n);
-		copy_columns(h->v, first, cache->v, at, n);
+		copy_columns(x, first, to, i * cache->length + cache->past, n);
 	}
 }
 
 static void place_tokens(struct heads *h)
 {
+	const struct al_cache *cache = h->layer->cache;
+
 	turn(h, &h->layer->query_norm, h->q);
 	turn(h, &h->layer->key_norm, h->k);
-	if (h->layer->cache)
-		fill_cache(h);
+	if (cache) {
+		al_cache_fill(cache, h->batch, h->k, cache->k);
+		al_cache_fill(cache, h->batch, h->v, cache->v);
+	}
+}
+
+/* Each gate multiplies a number of the outputs, or a head's. */
+static void open_gates(void *context, size_t first, size_t n)
+{
+	const struct heads *h = context;
+	const size_t width = h->o.rows / h->gate.rows;
+
+	for (size_t j = first; j < first + n; j++)
+		for (size_t i = 0; i < h->o.rows; i++) {
+			const double gate = (double)h->gate.data[i / width + j * h->gate.ld];
+			h->o.data[i + j * h->o.ld] *= (float)(1 / (1 + exp(-gate)));
+		}
 }
 
 /* ---- all ---- */
@@ -273,6 +289,9 @@ static bool project_all(struct heads *h, struct al_scratch *scratch, struct al_p
 {
 	const struct al_layer *layer = h->layer;
 
+	if (al_linear_is_there(&layer->gate)
+		&& !project(scratch, &layer->gate, place, x, &h->gate, err))
+		return false;
 	if (al_linear_is_there(&layer->latent.up))
 		return al_latent_apply(layer, place, scratch, x, &h->q, &h->k, &h->v, err);
 	return project(scratch, &layer->query, place, x, &h->q, err)
@@ -294,6 +313,23 @@ static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error 
 	return ok;
 }
 
+static bool attend_all(struct heads *h, struct al_trace *trace, size_t n_tokens,
+	struct al_error *err)
+{
+	const struct al_attention *a = h->layer->shape;
+
+	place_tokens(h);
+	if (al_matrix_init_f(&h->o, (size_t)(a->n_heads * a->d_value), n_tokens, err)
+		&& run_traced(h, trace, err)) {
+		if (h->gate.data)
+			al_each_columns(n_tokens, open_gates, h);
+		return true;
+	}
+	al_matrix_finish_f(&h->o);
+	al_trace_finish(trace);
+	return false;
+}
+
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err)
 {
@@ -302,25 +338,23 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 	AL_SCRATCH(scratch);
 	AL_OWNED_F struct al_matrix_f input = {0};
 
+	assert(!trace || layer->attention);
 	*o = (struct al_matrix_f){0};
 	if (trace)
 		*trace = (struct al_trace){.batch = batch, .taker = trace->taker};
-	if (!al_read_input(NULL, &layer->attention_before, x, &input, err)
-		|| !project_all(&h, &scratch, place, al_view_f(input), err))
+	if (!al_read_input(NULL, &layer->attention_before, x, &input, err))
+		return false;
+	if (!layer->attention)
+		return al_delta_apply(layer, batch, al_view_f(input), o, err);
+	if (!project_all(&h, &scratch, place, al_view_f(input), err))
 		return false;
 	if (trace) {
 		trace->input = input;
 		input = (struct al_matrix_f){0};
 	}
 	al_matrix_finish_f(&input); /* the heads need the room */
-	place_tokens(&h);
-	if (al_matrix_init_f(&h.o, (size_t)(layer->shape->n_heads * layer->shape->d_value), x.cols,
-		    err)
-		&& run_traced(&h, trace, err)) {
-		*o = h.o;
-		return true;
-	}
-	al_matrix_finish_f(&h.o);
-	al_trace_finish(trace);
-	return false;
+	if (!attend_all(&h, trace, x.cols, err))
+		return false;
+	*o = h.o;
+	return true;
 }

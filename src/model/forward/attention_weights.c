@@ -203,6 +203,19 @@ static bool load_projections(struct al_layer *layer, const struct al_reading *re
 					 : read_projections(layer, reading, err);
 }
 
+static bool load_gate(struct al_layer *layer, struct al_error *err)
+{
+	AL_OWNED struct al_matrix numbers = {0};
+
+	layer->gate.op = AL_TRANSPOSED;
+	return al_factor_load(layer->network->view->checkpoint, &layer->attention->gate, &numbers,
+		       err)
+		&& (!numbers.data
+			|| (al_take_f(&layer->scratch, &layer->gate.weight, numbers.rows,
+				    numbers.cols, err)
+				&& al_narrow(al_view(numbers), layer->gate.weight, err)));
+}
+
 /* Of the heads as they run. */
 static bool load_rotation(struct al_layer *layer, struct al_error *err)
 {
@@ -223,7 +236,10 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 {
 	const struct al_attention *a = layer->shape = layer->attention;
 
-	return load_projections(layer, reading, err) && load_rotation(layer, err)
+	if (!a)
+		return al_delta_load(layer, err);
+	return load_projections(layer, reading, err) && load_gate(layer, err)
+		&& load_rotation(layer, err)
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
 			a->n_heads, &layer->sinks, err)
 		&& al_position_bias_load(&layer->bias, reading, (size_t)a->n_heads, err)

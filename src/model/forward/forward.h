@@ -27,6 +27,8 @@ struct al_network {
 	struct al_model_view *view; /* the caller's; it outlives the network */
 	const struct al_forward *how;
 	const struct al_item *config; /* the object with the text's keys */
+	struct al_attention *mixers; /* what layers have in place of attention; the view's */
+	size_t n_mixers;
 	int64_t n_layers, d_model, vocab;
 	int64_t longest; /* tokens of a sequence; 0: any number */
 	int64_t first_position;
@@ -80,7 +82,12 @@ struct al_layer;
 /* Reads the weights of layer number `layer`. NULL on failure. */
 struct al_layer *al_layer_load(struct al_network *network, int64_t layer, struct al_error *err);
 void al_layer_free(struct al_layer *layer);
+
+/* One of the view's modules; NULL where the layer has a mixer in its place. */
 const struct al_attention *al_layer_attention(const struct al_layer *layer);
+
+/* Has each layer a module of its own, or a mixer, none shared with another layer? */
+bool al_network_shares_nothing(const struct al_network *network);
 
 /* The hidden states before the first layer, where `past` tokens of each sequence came before: x is
  * initialized, [d_model][tokens]. */
@@ -125,8 +132,9 @@ void al_trace_finish(struct al_trace *trace);
 bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What the heads give before W_O: o is initialized, [n_heads*d_value][tokens]. `trace`, which may
- * be NULL, is filled, and its taker called. */
+/* What the heads give before W_O, or a mixer before its output projection: o is initialized,
+ * [n_heads*d_value][tokens]. `trace`, which may be NULL, and is for a mixer, is filled, and its
+ * taker called. */
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 

@@ -18,9 +18,15 @@ static bool init_cache(const struct al_generator *g, const struct al_layer *laye
 	struct al_cache *cache, struct al_error *err)
 {
 	const struct al_attention *a = layer->shape;
+	const struct al_delta *d = &layer->delta;
 	const size_t n = g->n_sequences * g->longest;
 
 	cache->length = g->longest;
+	if (!layer->attention) {
+		cache->state = al_calloc(g->n_sequences * d->n_heads * d->d_value * d->d_head,
+			sizeof(*cache->state));
+		return al_matrix_init_f(&cache->k, al_linear_rows(&d->inputs), n, err);
+	}
 	return al_matrix_init_f(&cache->k, (size_t)(a->n_kv_heads * a->d_head), n, err)
 		&& al_matrix_init_f(&cache->v, (size_t)(a->n_kv_heads * a->d_value), n, err);
 }
@@ -64,6 +70,7 @@ void al_generator_destroy(struct al_generator *g)
 		al_layer_free(g->layers[i]);
 		al_matrix_finish_f(&g->caches[i].k);
 		al_matrix_finish_f(&g->caches[i].v);
+		free(g->caches[i].state);
 	}
 	free(g->layers);
 	free(g->caches);

@@ -207,6 +207,21 @@ bool al_across_apply(const struct al_across *across, struct al_view_f o, struct 
 
 struct al_layer;
 
+/* The gated delta rule's weights; see catalog/pass.h. */
+struct al_delta {
+	struct al_linear inputs; /* queries, keys and values of all heads; not there: no mixer */
+	struct al_linear gate, beta, alpha;
+	struct al_matrix_f taps; /* [n_taps][inputs] */
+	struct al_matrix_f step, rate, norm; /* one row */
+	size_t n_taps, n_heads, n_keys, d_head, d_value; /* n_keys: heads of queries and keys */
+};
+
+bool al_delta_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+
+/* x is what the layer's norm gives; o is initialized, [n_heads*d_value][tokens]. */
+bool al_delta_apply(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+
 /* Projections of a variant with a pass, each head's columns as that makes them. */
 bool al_variant_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
 
@@ -219,18 +234,24 @@ struct al_latent {
 };
 
 /* Keys and values of what came before: sequence i has columns [i*length, (i + 1)*length), a token
- * each. */
+ * each. Of a mixer, its inputs in place of keys, and its state. */
 struct al_cache {
 	struct al_matrix_f k, v; /* [n_kv_heads*d_head], [n_kv_heads*d_value] */
+	double *state; /* [n_sequences][n_heads][d_value][d_head], or NULL */
 	size_t length, past; /* tokens that there is room for, and that came before */
 };
+
+/* Puts each sequence's columns of x where its next tokens are in `to`. */
+void al_cache_fill(const struct al_cache *cache, const struct al_batch *batch, struct al_matrix_f x,
+	struct al_matrix_f to);
 
 struct al_layer {
 	struct al_network *network;
 	struct al_arena arena;
 	struct al_scratch scratch; /* of its weights */
 	int64_t number;
-	const struct al_attention *attention;
+	const struct al_attention *module; /* its attention, or its mixer */
+	const struct al_attention *attention; /* NULL: it has a mixer */
 	const struct al_attention *shape; /* its heads as they run: a pass may have wider ones */
 	bool is_parallel;
 	size_t window; /* 0: none */
@@ -243,6 +264,8 @@ struct al_layer {
 				    those that the rule calls long */
 	struct al_across across;
 	struct al_latent latent;
+	struct al_delta delta;
+	struct al_linear gate; /* of the heads' outputs; see catalog.h, al_head_factor */
 	struct al_matrix_f sinks; /* [n_heads][1], or empty */
 	struct al_position_bias bias;
 	struct al_norm feed_before, feed_behind, feed_sum;

@@ -24,17 +24,27 @@ static bool iterate(struct al_layer *layer, struct al_iteration *out, struct al_
 	return true;
 }
 
-static bool find_attention(struct al_layer *layer, const struct al_iteration *iteration,
+static const struct al_attention *find(const struct al_attention *modules, size_t n,
+	const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(modules[i].name, name) == 0)
+			return &modules[i];
+	return NULL;
+}
+
+static bool find_module(struct al_layer *layer, const struct al_iteration *iteration,
 	struct al_error *err)
 {
-	const struct al_model_view *view = layer->network->view;
+	const struct al_network *network = layer->network;
+	const struct al_model_view *view = network->view;
 	const char *name = al_iteration_name(iteration, &layer->arena,
 		view->family->modules[0].name);
 
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (strcmp(view->modules[i].name, name) == 0)
-			layer->attention = &view->modules[i];
-	return layer->attention
+	layer->attention = find(view->modules, view->n_modules, name);
+	layer->module = layer->attention ? layer->attention
+					 : find(network->mixers, network->n_mixers, name);
+	return layer->module
 		|| al_fail(err, AL_EINPUT, "%s: module %s is missing", view->checkpoint->path,
 			name);
 }
@@ -61,7 +71,7 @@ static bool load(struct al_layer *layer, struct al_error *err)
 		.scratch = &layer->scratch};
 
 	return iterate(layer, &reading.iteration, err)
-		&& find_attention(layer, &reading.iteration, err)
+		&& find_module(layer, &reading.iteration, err)
 		&& read_rules(layer, &reading.iteration, err)
 		&& al_attention_load(layer, &reading, err)
 		&& al_feed_forward_load(layer, &reading, err)

@@ -267,7 +267,8 @@ static bool open_network(struct al_network *network, struct al_error *err)
 		&& read_longest(network->view, how, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
 		&& read_activations(network, err) && check_rotary(network, err)
-		&& read_tables(network, err);
+		&& read_tables(network, err)
+		&& al_model_view_mixers(network->view, &network->mixers, &network->n_mixers, err);
 }
 
 bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
@@ -293,6 +294,11 @@ void al_network_close(struct al_network *network)
 	al_matrix_finish_f(&network->head);
 	al_arena_finish(&network->arena);
 	*network = (struct al_network){0};
+}
+
+bool al_network_shares_nothing(const struct al_network *network)
+{
+	return (int64_t)(network->view->n_modules + network->n_mixers) == network->n_layers;
 }
 
 /* ---- tokens ---- */

@@ -67,6 +67,9 @@ static bool pass_part(const struct al_visitor *v, const struct al_layer *layer,
 {
 	struct al_trace trace = {.taker = v->weights};
 	AL_OWNED_F struct al_matrix_f o = {0};
+
+	if (!al_layer_attention(layer))
+		return al_layer_run(layer, batch, x, err);
 	const bool ok = al_layer_heads(layer, batch, al_view_f(x),
 				v->trace || v->weights ? &trace : NULL, &o, err)
 		&& (!v->trace || v->trace(v->context, layer, &trace, al_view_f(o), err))
@@ -89,7 +92,7 @@ static bool pass_layer(struct al_stream *s, const struct al_visitor *v, int64_t 
 			&& pass_part(v, layer, &s->parts[i].batch, s->kept[i], err)
 			&& al_stream_put_back(s, i, err);
 	s->is_embedded = true;
-	ok = ok && (!v->done || v->done(v->context, layer, err));
+	ok = ok && (!v->done || !al_layer_attention(layer) || v->done(v->context, layer, err));
 	al_layer_free(layer);
 	return ok;
 }

@@ -47,7 +47,8 @@ void al_pass_state_find(struct al_pass_state *state, const struct al_network *ne
 
 /* ---- passes ---- */
 
-/* Who looks; what is NULL isn't called. Columns are tokens. */
+/* Who looks; what is NULL isn't called. Columns are tokens. Layers without attention aren't shown.
+ */
 struct al_visitor {
 	/* At each layer: x [d_model] goes into it, its heads put out o [n_heads*d_value], side by
 	 * side as W_O reads them (al_layer_project). */

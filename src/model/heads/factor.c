@@ -2,6 +2,7 @@
 #include "model/heads/internal.h"
 
 #include "catalog/config.h"
+#include "catalog/pass.h"
 #include "ledger/ledger.h"
 
 /* ---- from the variant ---- */
@@ -129,9 +130,11 @@ static bool read_dimensions(struct al_factor_maker *m, struct al_error *err)
 	al_basis_init(&basis);
 	if (!al_ledger_open_module(&ledger, &configured, &m->view->settings, &basis, err))
 		return false;
-	bool ok = symbol(&ledger, "n_heads", &a->n_heads, err)
-		&& symbol(&ledger, "d_value", &a->d_value, err) && read_width(m, &ledger, err)
-		&& (has_all_heads(a) || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
+	bool ok = al_module_is_mixer(m->module) ? symbol(&ledger, "d_head", &a->d_head, err)
+						: symbol(&ledger, "n_heads", &a->n_heads, err)
+			&& symbol(&ledger, "d_value", &a->d_value, err)
+			&& read_width(m, &ledger, err)
+			&& (has_all_heads(a) || symbol(&ledger, "n_kv_heads", &a->n_kv_heads, err));
 	if (has_all_heads(a))
 		a->n_kv_heads = a->n_heads;
 	al_ledger_close(&ledger);
@@ -227,11 +230,11 @@ static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
 
 /* ---- shared queries: collaborative attention, arXiv:2006.16362 ---- */
 
-static const struct al_entry *find_mixing(const struct al_factor_maker *m)
+static const struct al_entry *find_part(const struct al_factor_maker *m, enum al_head_factor factor)
 {
 	for (size_t i = 0; i < m->stored.n_tensors; i++)
 		for (size_t j = 0; j < m->stored.tensors[i].n_parts; j++)
-			if (m->stored.tensors[i].parts[j].entry->factor == AL_FACTOR_MIXING)
+			if (m->stored.tensors[i].parts[j].entry->factor == factor)
 				return m->stored.tensors[i].parts[j].entry;
 	return NULL;
 }
@@ -244,7 +247,7 @@ static bool make_mixing(struct al_factor_maker *m, struct al_error *err)
 	if (!a->is_shared)
 		return true;
 	if (!a->factors[AL_QUERY].mixing) {
-		if (!collect_matrix(m, find_mixing(m), stored, err))
+		if (!collect_matrix(m, find_part(m, AL_FACTOR_MIXING), stored, err))
 			return false;
 		a->factors[AL_QUERY].mixing = stored;
 	}
@@ -301,7 +304,7 @@ static bool make_projections(struct al_factor_maker *m, struct al_error *err)
 		if (!collect_projection(m, (enum al_projection)p, err))
 			return false;
 	m->out->is_latent = is_latent(m);
-	m->out->is_shared = find_mixing(m) || m->out->factors[AL_QUERY].mixing;
+	m->out->is_shared = find_part(m, AL_FACTOR_MIXING) || m->out->factors[AL_QUERY].mixing;
 	if (!read_dimensions(m, err))
 		return false;
 	if (own_width(m, AL_KEY) == 0 && !m->out->is_shared)
@@ -312,6 +315,13 @@ static bool make_projections(struct al_factor_maker *m, struct al_error *err)
 				&& !make_down(m, m->weights[p]->entry, &m->out->factors[p], err)))
 			return false;
 	return make_mixing(m, err);
+}
+
+static bool make_gate(struct al_factor_maker *m, struct al_error *err)
+{
+	const struct al_entry *gate = find_part(m, AL_FACTOR_GATE);
+
+	return !gate || collect_matrix(m, gate, &m->out->gate, err);
 }
 
 /* Every tensor of a variant that has a pass. */
@@ -416,8 +426,31 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_item *mod
 	out->rotary_base = m.stored.rotary_base;
 	out->rotary_scaling = module->module->rotary.scaling;
 	out->n_rotary_scaling = m.stored.is_scaled ? module->module->rotary.n_scaling : 0;
+	if (al_module_is_mixer(module))
+		return read_dimensions(&m, err) && collect_tensors(&m, err);
 	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err)
-		|| !collect_tensors(&m, err))
+		|| !make_gate(&m, err) || !collect_tensors(&m, err))
 		return false;
 	return read_scale(&m, divisor, err) && check_complete(out, view->runs, err);
+}
+
+/* ---- modules without attention weights ---- */
+
+bool al_module_is_mixer(const struct al_model_item *module)
+{
+	return !module->extra && al_pass_has_no_weights(module->variant->pass);
+}
+
+bool al_model_view_mixers(struct al_model_view *view, struct al_attention **out, size_t *n,
+	struct al_error *err)
+{
+	const struct al_tensor_list *list = &view->tensor_list;
+
+	*n = 0;
+	*out = al_new_array(&view->arena, struct al_attention, list->n_modules + 1);
+	for (size_t i = 0; i < list->n_modules; i++)
+		if (al_module_is_mixer(&list->modules[i])
+			&& !al_factors_make(view, &list->modules[i], &(*out)[(*n)++], err))
+			return al_in(err, "%s: %s", view->checkpoint->path, list->modules[i].name);
+	return true;
 }

@@ -140,13 +140,16 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 				}
 				/* a matrix is [out, in] or [in, out]; the head axis of W_Q, W_K,
 				 * W_V is `out`, of W_O `in` */
-				const bool is_matrix = stored->n_dims == 2,
-					   is_slow = is_matrix
-					&& (stored->stored->order == AL_ORDER_OUT_IN) != is_output;
+				const bool is_deep = stored->stored->is_depthwise,
+					   is_matrix = stored->n_dims == 2,
+					   is_slow = is_deep
+					|| (is_matrix
+						&& (stored->stored->order == AL_ORDER_OUT_IN)
+							!= is_output);
 				struct al_factor_run run = {.tensor = found,
 					.first = at,
 					.width = stored->parts[j].width,
-					.columns = stored->heads > 0
+					.columns = stored->heads > 0 || is_deep
 						? stored->dims[stored->n_dims - 1]
 						: 0,
 					.is_slow = is_slow};
@@ -156,7 +159,9 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 					add_heads(&m->view->arena, factor, &room, stored, run);
 				else
 					add_run(&m->view->arena, factor, &room, run);
-				factor->rows = is_matrix ? stored->dims[is_slow] : 1;
+				factor->rows = is_deep ? stored->dims[stored->n_dims - 1]
+					: is_matrix    ? stored->dims[is_slow]
+						       : 1;
 				factor->dtype = found->dtype;
 			}
 	}

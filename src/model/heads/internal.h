@@ -50,7 +50,10 @@ bool al_variant_has_bias(const struct al_variant *variant, const char *tensor, c
 bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored *stored,
 	const char *option);
 
-/* Factors of a module from its stored tensors. */
+/* Is it a module of the model without attention weights? */
+bool al_module_is_mixer(const struct al_model_item *module);
+
+/* Factors of a module from its stored tensors; a mixer's tensors alone. */
 bool al_factors_make(struct al_model_view *view, const struct al_model_item *module,
 	struct al_attention *out, struct al_error *err);
 

@@ -119,6 +119,8 @@ static const char *why_left_out(struct al_model_view *view, const struct al_mode
 
 	if (module->extra)
 		return module->extra;
+	if (al_module_is_mixer(module))
+		return al_format(&view->arena, "%s has no attention weights", variant->title);
 	if (view->runs && variant->pass)
 		return NULL;
 	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)
@@ -219,6 +221,24 @@ static struct elsewhere find_elsewhere(struct al_model_view *view)
 	return found.n < view->tensor_list.n_modules ? found : (struct elsewhere){0};
 }
 
+static void note_mixers(struct al_model_view *view)
+{
+	const struct al_model_item *first = NULL, *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->tensor_list.n_modules; i++)
+		if (al_module_is_mixer(&view->tensor_list.modules[i])) {
+			last = &view->tensor_list.modules[i];
+			first = n++ ? first : last;
+		}
+	view->mixers_note = n == 0
+		? NULL
+		: al_format(&view->arena,
+			"no heads in %zu of %zu layers (%s%s%s): %s has no attention weights", n,
+			n + view->n_modules, first->name, n > 1 ? " to " : "",
+			n > 1 ? last->name : "", first->variant->title);
+}
+
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -233,7 +253,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		struct al_attention *attention = &view->modules[view->n_modules];
 		why = why_left_out(view, module);
 		if (why) {
-			note(view, module->name, why);
+			if (!al_module_is_mixer(module))
+				note(view, module->name, why);
 			continue;
 		}
 		if (elsewhere.n > 0 && is_elsewhere(view, module))
@@ -261,6 +282,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 				"stored here",
 				elsewhere.n, elsewhere.n == 1 ? " is" : "s are", elsewhere.first,
 				elsewhere.last));
+	note_mixers(view);
 	note_further_layers(view);
 	return view->n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules%s%s", view->checkpoint->path,

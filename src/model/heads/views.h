@@ -73,6 +73,8 @@ struct al_attention {
 	int64_t n_heads, n_kv_heads, d_head, d_value;
 	struct al_factor factors[AL_N_PROJECTIONS];
 	struct al_factor biases[AL_N_PROJECTIONS]; /* one row; no runs where there is none */
+	struct al_factor gate; /* [D][n_heads*d_value or n_heads], whose sigmoid multiplies what
+				  heads put out; no runs where there is none */
 	const struct al_variant *variant;
 	const struct al_named_factor *tensors; /* where the variant has a pass; else NULL */
 	size_t n_tensors;
@@ -104,6 +106,7 @@ struct al_model_view {
 	bool runs; /* as asked for */
 	struct al_recorded_shape *shapes; /* private: as `compress` wrote them */
 	size_t n_shapes;
+	const char *mixers_note; /* modules without heads; NULL: there are none */
 	const char **notes; /* modules that were left out, and why */
 	size_t n_notes, notes_room;
 };
@@ -127,6 +130,11 @@ void al_model_view_close(void *view);
 /* The same without modules: names and dimensions are known, tensors may be missing or wrong. */
 bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What layers have in place of attention, without attention weights (a variant's "pass"), as
+ * modules of tensors alone: for the forward pass. In the view's arena. */
+bool al_model_view_mixers(struct al_model_view *view, struct al_attention **out, size_t *n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The stored tensor of a family's name after the view's prefix or another of the family's, or
