@@ -32,7 +32,7 @@ def read(path):
     n = struct.unpack('<Q', data[:8])[0]
     header = json.loads(data[8:8 + n])
     header.pop('__metadata__')
-    types = {'F64': '<f8', 'U64': '<u8'}
+    types = {'F32': '<f4', 'F64': '<f8', 'U64': '<u8'}
     return {name: np.frombuffer(data[8 + n:][slice(*t['data_offsets'])], types[t['dtype']]).reshape(t['shape'])
             for name, t in header.items()}
 

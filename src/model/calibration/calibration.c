@@ -344,6 +344,7 @@ bool al_calibration_add(struct al_calibration *calibration, struct al_calibratio
 		if (!add_module(calibration, &calibration->modules[i], other, err))
 			return false;
 	take_parts(calibration, other);
+	calibration->most_tokens += other->most_tokens;
 	add_sequences(calibration, other);
 	return true;
 }

@@ -11,17 +11,26 @@ static const char SEQUENCES[] = "sequences";
 /* ---- writing ---- */
 
 /* Without columns: a vector. */
-static struct al_tensor describe(struct al_arena *arena, const char *name, const char *dtype,
-	size_t rows, size_t cols)
+static struct al_tensor describe(struct al_arena *arena, const char *name,
+	const struct al_dtype *dtype, size_t rows, size_t cols)
 {
 	int64_t *shape = al_new_array(arena, int64_t, 2);
 
 	shape[0] = (int64_t)rows;
 	shape[1] = (int64_t)cols;
 	return (struct al_tensor){.name = name,
-		.dtype = al_dtype_stored(dtype),
+		.dtype = dtype,
 		.shape = shape,
 		.n_dims = cols == 0 ? 1 : 2};
+}
+
+/* Products are float32, and so are moments, as long as the last of them, the number of tokens, is
+ * exact in it. */
+static const struct al_dtype *dtype_of(const struct al_calibration *calibration, int kind)
+{
+	const bool is_float = kind < AL_N_LARGE && calibration->most_tokens <= 0x1p24;
+
+	return al_dtype_stored(is_float ? "F32" : "F64");
 }
 
 static struct al_tensor *describe_all(const struct al_calibration *calibration,
@@ -38,14 +47,15 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 				continue;
 			tensors[(*n)++] = describe(arena,
 				al_format(arena, "%s.%s", module->name, al_statistics[kind].name),
-				"F64", calibration->n_folds,
+				dtype_of(calibration, kind), calibration->n_folds,
 				al_statistics_length(module, (enum al_statistic_kind)kind));
 		}
 	for (int kind = 0; kind < AL_N_QUERIES; kind++)
 		if (calibration->n_queries[kind])
-			tensors[(*n)++] = describe(arena, al_queries_names[kind], "U64",
-				calibration->n_folds, 0);
-	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 0);
+			tensors[(*n)++] = describe(arena, al_queries_names[kind],
+				al_dtype_stored("U64"), calibration->n_folds, 0);
+	tensors[(*n)++] = describe(arena, SEQUENCES, al_dtype_stored("U64"),
+		calibration->n_sequences, 0);
 	return tensors;
 }
 
@@ -103,12 +113,11 @@ bool al_calibration_writer_put(void *context, const struct al_module_statistics 
 	struct al_error *err)
 {
 	const struct al_calibration_writer *writer = context;
-	const struct al_dtype *dtype = al_dtype_stored("F64");
 
 	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
 		const struct al_matrix m = module->of[kind];
-		if (!al_tensor_writer_append_doubles(writer->file, dtype, m.data, m.rows * m.cols,
-			    err))
+		if (!al_tensor_writer_append_doubles(writer->file,
+			    dtype_of(writer->calibration, kind), m.data, m.rows * m.cols, err))
 			return false;
 	}
 	return true;
@@ -384,6 +393,7 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 			&& !read_statistic(calibration, file, module, kind, &lengths[kind], err))
 			return false;
 	}
+	calibration->most_tokens = fmax(calibration->most_tokens, al_statistics_tokens(module));
 	return check_module(calibration, module, lengths, err);
 }
 

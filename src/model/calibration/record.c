@@ -389,7 +389,9 @@ bool al_calibration_begin(struct al_calibration *calibration, const struct al_ne
 	const struct al_model_view *view = network->view;
 
 	*calibration = (struct al_calibration){.path = view->checkpoint->path,
-		.n_folds = al_least(n_folds ? n_folds : AL_FOLDS, all->n_sequences)};
+		.n_folds = al_least(n_folds ? n_folds : AL_FOLDS, all->n_sequences),
+		.most_tokens = (double)al_batch_tokens(all)
+			* (double)(al_calibration_is_by_layer(network) ? 1 : network->n_layers)};
 	al_arena_init(&calibration->arena);
 	take_sequences(calibration, all);
 	for (int kind = 0; kind <= AL_QUERIES_TURNED; kind++)
