@@ -108,6 +108,7 @@ struct al_command {
 	X(pca, FULL, "Weights", "principal components of the outputs of attention heads") \
 	X(calibrate, FULL, "Weights", "record statistics of attention inputs and outputs on text") \
 	X(evaluate, FULL, "Weights", "loss on text, also without each head; embeddings") \
+	X(shrink, FULL, "Weights", "write the smallest copy that loses no more than a limit") \
 	X(compress, FULL, "Weights", "write a checkpoint with fewer attention parameters") \
 	X(verify, FULL, "Weights", "compare a checkpoint and its compressed copy") \
 	X(merge, FULL, "Weights", "combine shards of an audit, or calibrations of a model") \

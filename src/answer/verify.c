@@ -4,7 +4,7 @@
 #include "answer/losses.h"
 #include "answer/progress.h"
 #include "answer/kernel.h"
-#include "compress/judge.h"
+#include "shrink/trial.h"
 
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
 	const char *shown, const struct al_verify_options *options, bool *holds,
@@ -176,6 +176,34 @@ static bool judge_on(struct al_session *session, struct al_running *running, str
 	return true;
 }
 
+/* A copy whose tensors have other number formats is a model of its own, with a head of its own. */
+static bool judge_formats(struct al_session *session, struct al_running *running, const char *path,
+	struct al_error *err)
+{
+	const struct verify_options *o = session->options;
+	struct al_layout_options layout = o->layout;
+	struct al_network copy;
+	struct al_judgment judgment;
+
+	if (o->per_token)
+		return al_fail(err, AL_EINPUT,
+			"--per-token: %s has other number formats; use evaluate --per-token on "
+			"both models",
+			path);
+	layout.families.n = 0; /* they are in the catalog */
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &layout, path, NULL,
+		true, err);
+	if (!opened || !al_network_open(&copy, &opened->view, err))
+		return false;
+	AL_ENDS(al_sample_part_finish) struct al_sample_part part = {0};
+	const bool ok = al_sample_part_init(&part, &running->network, &running->all, NULL, err)
+		&& al_sample_part_try(&part, &copy, &judgment, err);
+	al_network_close(&copy);
+	if (ok)
+		add_loss(session, &judgment, &running->all);
+	return ok;
+}
+
 /* Both models run on tokens. */
 static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
 	const struct al_input_options *input, struct al_error *err)
@@ -186,7 +214,10 @@ static bool judge(struct al_session *session, struct al_model_view *view, const 
 	if (!compressed || !al_job_read(&job, view, compressed, err))
 		return false;
 	struct al_running *running = al_session_running(session, view, input, err);
-	bool ok = running && judge_on(session, running, &job, err);
+	const bool has_formats = al_checkpoint_metadata(compressed, AL_RECORD_DTYPE);
+	bool ok = running
+		&& (has_formats ? judge_formats(session, running, path, err)
+				: judge_on(session, running, &job, err));
 	al_job_finish(&job);
 	return ok && al_checkpoint_check_unchanged(compressed, err);
 }

@@ -53,8 +53,9 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 
 	if (job->options->method == AL_METHOD_IDENTITY)
 		al_table_note(table, "identity: %s",
-			job->dtype ? "no layer is changed but for number formats"
-				   : "every tensor is copied unchanged");
+			job->dtype || job->options->formats
+				? "no layer is changed but for number formats"
+				: "every tensor is copied unchanged");
 	else if (al_refit_runs(job->options->data.refit))
 		al_table_note(table,
 			"relative error: of the layers' attention outputs on the tokens used to "

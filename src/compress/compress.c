@@ -96,6 +96,14 @@ void al_job_finish(struct al_job *job)
 	al_arena_finish(&job->arena);
 }
 
+bool al_compress_check_output(struct al_model_view *view, const struct al_compress_options *options,
+	const char *path, struct al_error *err)
+{
+	AL_ENDS(al_job_finish) struct al_job job = {.view = view, .options = options};
+
+	return al_job_open_output(&job, path, err);
+}
+
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
 	const char *path, struct al_table *table, struct al_table *heads, struct al_error *err)
 {
@@ -103,7 +111,8 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 	struct al_job job = {.view = view,
 		.options = options,
 		.dtype = options->dtype,
-		.is_weighted = options->imatrix || options->data.calibration};
+		.is_weighted = !options->formats
+			&& (options->imatrix || options->data.calibration)};
 
 	if (!al_job_open_output(&job, path, err) || !al_job_check(&job, err)
 		|| (options->budget > 0 && !al_job_spend(&job, err)) || !al_job_make(&job, err)

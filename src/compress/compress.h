@@ -4,9 +4,9 @@
  * attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON list:
  * rank, relative error, parameters, the factor of the logits), .shapes (the heads that are left of
  * every module, and where each projection is that the family doesn't list), .dtype (the one that
- * was asked for), .weighted (where errors of quantization were), .config (of a single file: the
- * config.json that a folder would contain). The factor stays the original's, mostly 1/sqrt(d_head),
- * whatever the new width is.
+ * was asked for, or "by tensor"), .weighted (where errors of quantization were), .config (of a
+ * single file: the config.json that a folder would contain). The factor stays the original's,
+ * mostly 1/sqrt(d_head), whatever the new width is.
  *
  * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
  * a form minimizes: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
@@ -82,6 +82,8 @@ struct al_compress_options {
 	struct al_data data; /* of methods on values, and for W_O after drop */
 	bool of_keys; /* kv-latent: of keys, not values; gqa: of keys too */
 	const char *modules; /* al_select_module; NULL: all */
+	const struct al_dtype *const *formats; /* [n_tensors] of the checkpoint: what its tensors
+						  become, NULL: what they are; or NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
 			   by sqrt(R/n_heads): mixing and content bias make up for it */
 	const struct al_dtype *dtype; /* of the matrices that a GGUF file gets, of all tensors
@@ -106,8 +108,17 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 	const char *path, struct al_table *table, struct al_table *heads,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Refuses what al_compress would before its work: outputs that can't be written. */
+bool al_compress_check_output(struct al_model_view *view, const struct al_compress_options *options,
+	const char *path, struct al_error *err) AL_MUST_CHECK;
+
 void al_compress_add_columns(struct al_table *table);
 void al_compress_add_head_columns(struct al_table *table);
+
+/* A copy's metadata have this key where tensors are in other number formats than the source's: the
+ * one that was asked for, or that each tensor has its own. */
+#define AL_RECORD_DTYPE "attnledger.dtype"
+#define AL_DTYPE_BY_TENSOR "by tensor"
 
 /* ---- verify.c: attention probabilities of a checkpoint and of its compressed copy ---- */
 

@@ -42,6 +42,7 @@ struct al_job {
 	size_t n_modules;
 	const struct al_checkpoint *compressed; /* where its modules lie; NULL: not written yet */
 	const struct al_dtype *dtype; /* that was asked for; NULL: none */
+	bool has_formats; /* of a recorded one: each tensor has its own */
 	bool is_weighted; /* errors of quantization are: single numbers may be far off */
 	bool in_memory; /* all pieces are kept, nothing is put aside */
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */

@@ -61,8 +61,8 @@ static bool judge_batch(void *context, const struct al_batch *batch, struct al_v
 	AL_OWNED_F struct al_matrix_f other = {0};
 
 	if (!run_changed(j, batch, &other, err)
-		|| !al_network_compare(j->network, batch, hidden, al_view_f(other), targets, each,
-			err))
+		|| !al_network_compare(j->network, NULL, batch, hidden, al_view_f(other), targets,
+			each, err))
 		return false;
 	for (size_t i = 0; i < batch->n_sequences; i++)
 		for (size_t k = batch->begin[i]; k + 1 < batch->begin[i + 1]; k++)

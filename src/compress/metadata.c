@@ -212,7 +212,10 @@ const struct al_metadata *al_job_record(struct al_job *job, const char *config, 
 				: "as in the original, whatever the width is"},
 		{.key = "attnledger.modules", .value = al_strdup(&job->arena, modules.data)},
 		{.key = "attnledger.shapes", .value = al_strdup(&job->arena, shapes.data)},
-		{.key = "attnledger.dtype", .value = job->dtype ? job->dtype->name : NULL},
+		{.key = AL_RECORD_DTYPE,
+			.value = job->options->formats ? AL_DTYPE_BY_TENSOR
+				: job->dtype	       ? job->dtype->name
+						       : NULL},
 		{.key = "attnledger.weighted", .value = job->is_weighted ? "true" : NULL},
 		{.key = AL_CHECKPOINT_CONFIG, .value = config},
 	};

@@ -84,6 +84,22 @@ static bool takes_dtype(const struct al_job *job, const struct al_tensor *source
 		&& (!job->writes_gguf || (source->n_dims > 1 && !is_apart));
 }
 
+/* The format that a tensor is to have, or has in a copy that gives each tensor its own; NULL: that
+ * of its source. */
+static const struct al_dtype *find_format(const struct al_job *job, const struct al_tensor *source,
+	bool is_apart)
+{
+	const struct al_tensor *written;
+
+	if (job->options->formats)
+		return job->options->formats[source - job->view->checkpoint->tensors];
+	if (!job->has_formats)
+		return takes_dtype(job, source, is_apart) ? job->dtype : NULL;
+	written = al_checkpoint_find(job->compressed, source->name);
+	return written && source->dtype->to_double && written->dtype->from_double ? written->dtype
+										  : NULL;
+}
+
 static void set_dtype(const struct al_dtype *dtype, struct al_planned_tensor *tensor,
 	struct al_tensor *header)
 {
@@ -100,13 +116,14 @@ static void set_dtype(const struct al_dtype *dtype, struct al_planned_tensor *te
 static void add_source(struct al_plan *plan, const struct al_tensor *source, bool is_apart)
 {
 	struct al_planned_tensor tensor = {.source = source, .bytes = source->bytes};
+	const struct al_dtype *dtype = find_format(plan->job, source, is_apart);
 	struct al_tensor header = *source;
 
 	collect(plan, &tensor);
 	if (tensor.n_changes > 0)
 		describe_changed(plan, &tensor, &header);
-	if (takes_dtype(plan->job, source, is_apart))
-		set_dtype(plan->job->dtype, &tensor, &header);
+	if (dtype)
+		set_dtype(dtype, &tensor, &header);
 	if (tensor.n_changes == 0 || header.n_elements > 0)
 		add_tensor(plan, header, tensor);
 }

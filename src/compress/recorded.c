@@ -27,8 +27,9 @@ static bool read_record(struct reading *v, struct al_error *err)
 	v->job->options = options;
 	v->job->is_weighted = al_checkpoint_metadata(compressed, "attnledger.weighted") != NULL;
 	v->job->writes_gguf = compressed->shards[0].pairs != NULL;
-	const char *dtype = al_checkpoint_metadata(compressed, "attnledger.dtype");
-	if (dtype && !al_dtype_find(dtype, &v->job->dtype, err))
+	const char *dtype = al_checkpoint_metadata(compressed, AL_RECORD_DTYPE);
+	v->job->has_formats = dtype && strcmp(dtype, AL_DTYPE_BY_TENSOR) == 0;
+	if (dtype && !v->job->has_formats && !al_dtype_find(dtype, &v->job->dtype, err))
 		return al_in(err, "%s: attnledger.dtype", compressed->path);
 	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
 		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);

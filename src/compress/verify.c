@@ -288,7 +288,9 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		return false;
 	if (v->job.options->method == AL_METHOD_IDENTITY) {
 		al_table_note(v->table, "no layer is changed; tensors were compared %s",
-			v->job.dtype ? "within what their number formats round" : "byte by byte");
+			v->job.dtype || v->job.has_formats
+				? "within what their number formats round"
+				: "byte by byte");
 		return true;
 	}
 	al_table_note(v->table,

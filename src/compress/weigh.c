@@ -141,7 +141,8 @@ static bool is_recoded_alike(const struct al_planned_tensor *a, const struct al_
 const char *al_plan_describe_formats(const struct al_plan *plan)
 {
 	struct al_arena *arena = &plan->job->arena;
-	const char *note = "", *changed = plan->job->dtype ? "" : "changed ";
+	const char *note = "",
+		   *changed = plan->job->dtype || plan->job->options->formats ? "" : "changed ";
 	size_t n_weighted = 0;
 
 	for (size_t i = 0; i < plan->n; i++) {

@@ -82,7 +82,7 @@ bool al_job_describe_gguf(struct al_job *job, const struct al_plan *plan, struct
 
 struct entries {
 	struct al_job *job;
-	struct al_gguf_entry items[16];
+	struct al_gguf_entry items[24];
 	size_t n;
 };
 
@@ -115,6 +115,14 @@ static void add_sizes(struct entries *entries)
 				.number = (uint32_t)sizes[i].value});
 }
 
+/* llama.cpp names a file by its file type, which is no longer the source's: without one it guesses.
+ *= ggml-org/ggml, docs/gguf.md: quantized tensors need the version */
+static void add_formats(struct entries *entries)
+{
+	add(entries, (struct al_gguf_entry){.key = "general.file_type", .is_left_out = true});
+	add(entries, (struct al_gguf_entry){.key = "general.quantization_version", .number = 2});
+}
+
 bool al_plan_create_gguf(const struct al_plan *plan, const char *path,
 	struct al_tensor_writer **out, struct al_error *err)
 {
@@ -125,6 +133,8 @@ bool al_plan_create_gguf(const struct al_plan *plan, const char *path,
 
 	if (plan->job->n_modules > 0)
 		add_sizes(&entries);
+	if (plan->job->dtype || plan->job->options->formats)
+		add_formats(&entries);
 	for (size_t i = 0; i < sizeof(of_parts) / sizeof(*of_parts); i++)
 		add(&entries, (struct al_gguf_entry){.key = of_parts[i], .is_left_out = true});
 	for (size_t i = 0; i < n; i++)

@@ -133,6 +133,15 @@ static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *l
 		|| al_in(err, "can't unpack the tensors of %s there", checkpoint->path);
 }
 
+bool al_layout_put_aside(const struct al_checkpoint *checkpoint, const void *bytes, size_t length,
+	uint64_t *at, struct al_error *err)
+{
+	struct al_laid *laid = checkpoint->laid;
+
+	return open_aside(checkpoint, laid, err)
+		&& al_spill_put(&laid->aside, bytes, length, at, err);
+}
+
 static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_place *place,
 	struct al_error *err)
 {

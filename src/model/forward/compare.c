@@ -1,4 +1,4 @@
-/* Two models' next tokens side by side. The head is read once, in blocks of rows; for each token
+/* Two models' next tokens side by side. Heads are read once, in blocks of rows; for each token
  * the sums over what has been read are relative to the largest logit so far. */
 
 #include "model/forward/internal.h"
@@ -13,6 +13,7 @@ struct running {
 
 struct comparing {
 	const struct al_head *head;
+	const struct al_head *other; /* the second model's own; NULL: both have one */
 	struct al_view_f hidden[2];
 	const int32_t *targets;
 	struct running *running; /* [tokens] */
@@ -58,8 +59,17 @@ static void add_token(void *context, float *const x[2], size_t n, int64_t row, s
 static bool add_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
 {
 	struct comparing *c = context;
+	AL_SCRATCH(scratch);
+	struct al_matrix_f other;
+	struct al_view_f both[2] = {w, w};
 
-	return al_head_see_block(c->head, w, row, c->hidden, 2, add_token, c, err);
+	if (c->other) {
+		if (!al_weight_rows_read(&scratch, c->other->network, c->other->tensor, row,
+			    (int64_t)w.cols, &other, err))
+			return false;
+		both[1] = al_view_f(other);
+	}
+	return al_head_see_block(c->head, both, row, c->hidden, 2, add_token, c, err);
 }
 
 static void give(const struct running *r, int32_t target, struct al_comparison *out)
@@ -75,16 +85,17 @@ static void give(const struct running *r, int32_t target, struct al_comparison *
 	out->agree = r->best[0] == r->best[1];
 }
 
-bool al_network_compare(struct al_network *network, const struct al_batch *batch,
-	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
-	struct al_error *err)
+bool al_network_compare(struct al_network *network, struct al_network *other,
+	const struct al_batch *batch, struct al_view_f a, struct al_view_f b,
+	const int32_t *targets, struct al_comparison *out, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_head head;
-	struct comparing c = {&head, {a, b}, targets,
+	struct al_head head, own;
+	struct comparing c = {&head, other ? &own : NULL, {a, b}, targets,
 		al_take_array(&scratch, a.cols, sizeof(*c.running), err)};
 
-	if (!c.running || !al_head_open(&scratch, network, batch, a.rows, &head, err))
+	if (!c.running || !al_head_open(&scratch, network, batch, a.rows, &head, err)
+		|| (other && !al_head_open(&scratch, other, batch, b.rows, &own, err)))
 		return false;
 	for (size_t i = 0; i < a.cols; i++)
 		c.running[i] = (struct running){.most = {-INFINITY, -INFINITY}};

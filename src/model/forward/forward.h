@@ -206,18 +206,18 @@ bool al_network_score(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, const struct al_token_scores *scores,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The predictions of each token by two models that have one head, of their hidden states a and
- * b. */
+/* The predictions of each token by two models, of their hidden states a and b. */
 struct al_comparison {
 	double losses[2]; /* -log p(target) in nats; 0 where the target is negative */
 	double divergence; /* KL(a || b) in nats */
 	bool agree; /* the same likeliest token */
 };
 
-/* out [tokens]; a and b have a column per token. */
-bool al_network_compare(struct al_network *network, const struct al_batch *batch,
-	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* out [tokens]; a and b have a column per token. `other` is the second model, whose head has
+ * numbers of its own; NULL: both have one head. */
+bool al_network_compare(struct al_network *network, struct al_network *other,
+	const struct al_batch *batch, struct al_view_f a, struct al_view_f b,
+	const int32_t *targets, struct al_comparison *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The logits of all tokens: out is initialized, [vocab][tokens]. For few tokens. */
 bool al_network_logits(struct al_network *network, const struct al_batch *batch,

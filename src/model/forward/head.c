@@ -86,23 +86,23 @@ static void see_columns(void *context, size_t first, size_t n)
 	}
 }
 
-bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t row,
+bool al_head_see_block(const struct al_head *head, const struct al_view_f *w, int64_t row,
 	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
 	struct al_error *err)
 {
-	const size_t all = hidden->cols, fit = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	const size_t all = hidden->cols, fit = LOGITS / w->cols > 0 ? LOGITS / w->cols : 1;
 	const size_t room = fit < all ? fit : all;
 	AL_OWNED_F struct al_matrix_f memory = {0};
-	bool ok = al_matrix_init_f(&memory, w.cols, n_models * room, err);
+	bool ok = al_matrix_init_f(&memory, w->cols, n_models * room, err);
 
 	for (size_t first = 0; ok && first < all; first += room) {
 		const size_t n = all - first < room ? all - first : room;
 		struct seeing s = {.row = row, .first = first, .see = see, .context = context};
 		for (size_t i = 0; i < 2; i++) {
-			s.logits[i] = al_part_f(memory, 0, i % n_models * room, w.cols, n);
+			s.logits[i] = al_part_f(memory, 0, i % n_models * room, w->cols, n);
 			ok = ok
 				&& (i >= n_models
-					|| al_head_multiply(head, w, row,
+					|| al_head_multiply(head, w[i], row,
 						al_columns_f(hidden[i], first, n), first,
 						s.logits[i], err));
 		}

@@ -144,8 +144,9 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
  * `token`, of one model or of two; they may be destroyed. From several threads. */
 typedef void al_see_logits(void *context, float *const x[2], size_t n, int64_t row, size_t token);
 
-/* The logits of such a block for all tokens, of one or two models' hidden states. */
-bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t row,
+/* The logits of such a block for all tokens, of one or two models' hidden states; `w` of each
+ * model. */
+bool al_head_see_block(const struct al_head *head, const struct al_view_f *w, int64_t row,
 	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -86,7 +86,7 @@ static bool score_block(void *context, struct al_view_f w, int64_t row, struct a
 			return false;
 		w = al_view_f(some);
 	}
-	return w.cols == 0 || al_head_see_block(s->head, w, row, &s->hidden, 1, add_token, s, err);
+	return w.cols == 0 || al_head_see_block(s->head, &w, row, &s->hidden, 1, add_token, s, err);
 }
 
 static bool score_words(struct scoring *s, struct al_error *err)

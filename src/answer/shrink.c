@@ -1,0 +1,253 @@
+/* shrink: the smallest copy of a model within a loss, written. */
+#include "answer/shrink.h"
+
+#include <unistd.h>
+
+#include "answer/kernel.h"
+#include "answer/progress.h"
+#include "base/mount.h"
+#include "base/temporary.h"
+#include "formats/format.h"
+
+struct shrinking {
+	struct al_session *session;
+	struct al_opened_checkpoint *opened;
+	struct al_running *running;
+	struct al_shrink_goal goal;
+	struct al_drafting from;
+	struct al_batch batches[AL_N_PARTS_OF_TEXT];
+	struct al_sample_part parts[AL_N_PARTS_OF_TEXT];
+	struct al_shrink shrink;
+	struct al_table modules; /* of compress, of what was written */
+};
+
+static const struct al_shrink_words *words_of(const struct shrinking *s)
+{
+	return s->session->options;
+}
+
+/* ---- before the work ---- */
+
+static bool lay(void *context, struct al_checkpoint *checkpoint, struct al_model_view *view,
+	struct al_error *err)
+{
+	const struct shrinking *s = context;
+	struct al_layout_options layout = words_of(s)->layout;
+
+	layout.families.n = 0; /* they are in the catalog */
+	return al_checkpoint_view(view, s->session, &layout, checkpoint,
+		al_session_word(s->session, 1), true, err);
+}
+
+static bool check_file(struct shrinking *s, struct al_error *err)
+{
+	const char *file = words_of(s)->file, *source = s->opened->checkpoint->path;
+
+	s->from.is_gguf = al_ends_with(file, al_format_gguf.ending);
+	if (!s->from.is_gguf && s->opened->checkpoint->shards[0].pairs)
+		return al_fail(err, AL_EINPUT, "-o %s: %s is a GGUF file: use -o FILE%s", file,
+			source, al_format_gguf.ending);
+	const struct al_fewer_heads none = {.method = AL_METHOD_IDENTITY};
+	const struct al_compress_options options = al_conversion_options(&s->from, &none);
+	return al_compress_check_output(&s->opened->view, &options, file, err);
+}
+
+static bool find_context(struct shrinking *s, struct al_error *err)
+{
+	if (s->goal.context > 0 || !s->goal.of_cache)
+		return true;
+	s->goal.context = s->running->network.longest;
+	return s->goal.context > 0
+		|| al_fail(err, AL_EINPUT, "the model has no context length: pass --context N");
+}
+
+static bool check_decoder(const struct shrinking *s, struct al_error *err)
+{
+	return s->running->network.how->kind == AL_FORWARD_DECODER
+		|| al_fail(err, AL_EINPUT,
+			"family %s is an encoder, whose loss on text isn't measured: use compress",
+			s->opened->view.family->name);
+}
+
+/* ---- the calibration, in a file that nobody else sees ---- */
+
+static bool record(struct al_calibration *calibration, struct shrinking *s, const char *path,
+	struct al_error *err)
+{
+	struct al_calibration_writer *writer;
+
+	if (!al_calibration_writer_create(&writer, calibration, path, err))
+		return false;
+	const struct al_statistics_taker taker = {al_calibration_writer_put, writer};
+	if (al_calibration_record(calibration, &s->running->network,
+		    &s->batches[AL_SHRINK_CALIBRATING], &taker, s->from.watch, NULL, err))
+		return al_calibration_writer_commit(writer, err);
+	al_calibration_writer_abandon(writer);
+	return false;
+}
+
+/* What was read from it stays open. */
+static void remove_file(const char *path)
+{
+	struct al_mounted *mounted = al_mount_find(path);
+
+	if (mounted)
+		mounted->path = NULL;
+	else
+		(void)unlink(path);
+}
+
+static bool calibrate(struct shrinking *s, struct al_error *err)
+{
+	struct al_arena *arena = &s->session->arena;
+	AL_ENDS(al_calibration_finish) struct al_calibration recorded = {0};
+	struct al_calibration *read = al_new(arena, struct al_calibration);
+	char *path = al_temporary_name(arena, s->from.path);
+	const int file = al_temporary_make(path, false);
+
+	if (file < 0)
+		return al_fail(err, AL_ESYSTEM, "%s: can't write next to it", words_of(s)->file);
+	bool ok = al_calibration_begin(&recorded, &s->running->network,
+			  &s->batches[AL_SHRINK_CALIBRATING], 0, err)
+		&& record(&recorded, s, path, err) && al_calibration_read(read, path, err);
+	close(file);
+	remove_file(path);
+	if (ok)
+		al_arena_defer(arena, al_calibration_finish, read);
+	s->from.calibration = read;
+	return ok;
+}
+
+/* ---- the file ---- */
+
+/* The file that was written runs: the loss that is reported is its own. */
+static bool check_written(void *context, const char *written, struct al_error *err)
+{
+	struct shrinking *s = context;
+	struct al_judgment *judged = &s->shrink.points[s->shrink.chosen].judging, read;
+	struct al_draft draft = {0};
+
+	if (!al_draft_open_file(&draft, &s->from, written, err))
+		return false;
+	s->shrink.written_bytes = draft.checkpoint.bytes;
+	const bool ok = al_sample_part_try(&s->parts[AL_SHRINK_JUDGING], &draft.network, &read,
+		err);
+	al_draft_close(&draft);
+	if (!ok)
+		return false;
+	const double apart = fabs(read.compressed.mean - judged->compressed.mean);
+	*judged = read;
+	return apart < 1e-3
+		|| al_fail(err, AL_ESYSTEM,
+			"the file's loss is %.4f nats per token, %.4f away from that of the "
+			"numbers which it was made of",
+			read.compressed.mean, apart);
+}
+
+static bool write_copy(struct shrinking *s, struct al_error *err)
+{
+	struct al_shrink *shrink = &s->shrink;
+	const struct al_shrink_point *point = &shrink->points[shrink->chosen];
+	struct al_draft *draft;
+
+	if (!al_shrink_show(shrink, point, &draft, err))
+		return false;
+	struct al_compress_options options = al_conversion_options(&s->from, &point->conversion);
+	options.formats = al_shrink_formats(shrink, draft);
+	options.must_gain = true;
+	options.check = check_written;
+	options.context = s;
+	return al_compress(&s->opened->view, &options, words_of(s)->file, &s->modules, NULL, err);
+}
+
+/* The table of modules where heads are fewer. */
+static bool answer(struct shrinking *s, struct al_error *err)
+{
+	struct al_shrink *shrink = &s->shrink;
+
+	if (!al_shrink_add_tables(s->session, shrink, err))
+		return false;
+	if (shrink->points[shrink->chosen].conversion.method != AL_METHOD_IDENTITY) {
+		al_session_take(s->session, &s->modules);
+		s->modules = (struct al_table){0};
+	}
+	al_shrink_conclude(s->session, shrink);
+	s->session->answer_is_no = shrink->chosen == 0;
+	al_kernel_note(s->session->tables[0]);
+	return al_opened_checkpoint_note_whole(s->opened, s->session->tables[0], err);
+}
+
+/* ---- all ---- */
+
+static const char *without_slash(struct al_arena *arena, const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return al_strndup(arena, path, n);
+}
+
+static bool prepare(struct shrinking *s, struct al_error *err)
+{
+	struct al_session *session = s->session;
+
+	s->opened = al_session_checkpoint(session, &words_of(s)->layout,
+		al_session_word(session, 0), al_session_word(session, 1), true, err);
+	if (!s->opened)
+		return false;
+	s->from = (struct al_drafting){.view = &s->opened->view,
+		.path = without_slash(&session->arena, words_of(s)->file),
+		.lay = lay,
+		.context = s,
+		.watch = &al_progress_begin(session, s->opened->checkpoint->path)->watch};
+	if (!check_file(s, err))
+		return false;
+	s->running = al_session_running(session, &s->opened->view, &words_of(s)->input, err);
+	return s->running && check_decoder(s, err) && find_context(s, err)
+		&& al_shrink_split(&session->arena, s->running, s->batches, err);
+}
+
+static void finish(void *shrinking)
+{
+	struct shrinking *s = shrinking;
+
+	al_table_finish(&s->modules);
+	al_shrink_finish(&s->shrink);
+	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
+		al_sample_part_finish(&s->parts[i]);
+}
+
+static bool sample(struct shrinking *s, struct al_error *err)
+{
+	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
+		if (!al_sample_part_init(&s->parts[i], &s->running->network, &s->batches[i],
+			    s->from.watch, err))
+			return false;
+	return true;
+}
+
+static bool run_shrink(struct al_session *session, struct al_error *err)
+{
+	struct shrinking *s = al_new(&session->arena, struct shrinking);
+
+	s->session = session;
+	if (!al_shrink_read(session->options, &s->goal, err) || !prepare(s, err))
+		return false;
+	al_arena_defer(&session->arena, finish, s);
+	al_table_init(&s->modules, "modules", "Attention modules with fewer heads");
+	al_compress_add_columns(&s->modules);
+	return calibrate(s, err) && sample(s, err)
+		&& al_shrink_search(&s->shrink, &s->from, &s->goal, s->parts, err)
+		&& (s->shrink.chosen == 0 || write_copy(s, err)) && answer(s, err);
+}
+
+const struct al_command al_command_shrink = {
+	.words = "MODEL [CONFIG]",
+	.examples = {"shrink model.gguf --text stories.txt --limit 1%ppl -o small.gguf",
+		"shrink llama/ --text stories.txt --for cache --budget 50% -o small/"},
+	.options = al_shrink_groups,
+	.options_size = sizeof(struct al_shrink_words),
+	.computed_with = al_kernel_library,
+	.run = run_shrink,
+};

@@ -1,0 +1,102 @@
+/* Drafts: the model with heads as a conversion leaves them, whose tensors can be read in other
+ * number formats; and which formats there are to choose from. */
+#pragma once
+
+#include "compress/compress.h"
+#include "formats/recoding.h"
+#include "shrink/trial.h"
+
+/* A method of compress, in some of the modules. */
+struct al_fewer_heads {
+	enum al_method method; /* AL_METHOD_IDENTITY: heads stay as they are */
+	int64_t setting; /* key/value heads that are left (gqa), or heads that go from each */
+	const char *modules; /* as al_select_module takes them; NULL: all */
+	size_t n_modules;
+};
+
+/* Where drafts come from: what is to be written, and how it is opened again. */
+struct al_drafting {
+	struct al_model_view *view; /* the original's */
+	const char *path; /* of what will be written, without a slash behind it: drafts are next
+			     to it, for a moment */
+	bool is_gguf;
+	const struct al_calibration *calibration;
+	/* Lays the original's family over a checkpoint. */
+	bool (*lay)(void *context, struct al_checkpoint *checkpoint, struct al_model_view *view,
+		struct al_error *err);
+	void *context;
+	const struct al_watch *watch;
+};
+
+/* A format that tensors can get. */
+struct al_rung {
+	const struct al_dtype *dtype;
+	uint64_t bytes;
+	double error; /* of the numbers, squared, relative to theirs, estimated from some */
+	double cost; /* the KL divergence that is expected of it */
+};
+
+/* What tensors are for; formats of tensors for the same weigh alike. */
+enum al_purpose {
+	AL_FOR_TABLE, /* of the vocabulary */
+	AL_FOR_HEAD,
+	AL_FOR_QUERY,
+	AL_FOR_KEY,
+	AL_FOR_VALUE,
+	AL_FOR_OUTPUT,
+	AL_FOR_UP,
+	AL_FOR_GATE,
+	AL_FOR_DOWN,
+	AL_FOR_ALL, /* all tensors change together */
+	AL_N_PURPOSES,
+};
+extern const char *const al_purpose_names[AL_N_PURPOSES];
+
+/* Tensors that get one format: one in a GGUF file, all in others. */
+struct al_choice {
+	enum al_purpose purpose;
+	const char *name; /* of its tensor */
+	size_t *tensors; /* of the draft's checkpoint, [n] */
+	size_t n;
+	int64_t n_elements;
+	struct al_rung
+		*rungs; /* from its own format on, ever smaller, those alone that lose least for
+				  what they save */
+	size_t n_rungs;
+};
+
+struct al_draft {
+	struct al_arena arena;
+	struct al_fewer_heads conversion;
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+	struct al_network network;
+	struct al_recoding recoding;
+	uint64_t bytes; /* of its tensors, in their own formats */
+	uint64_t cached; /* numbers a token */
+	struct al_choice *choices;
+	size_t n_choices;
+	bool is_open;
+};
+
+/* With these heads. On failure nothing is left to close. */
+bool al_draft_open(struct al_draft *draft, const struct al_drafting *from,
+	const struct al_fewer_heads *conversion, struct al_error *err) AL_MUST_CHECK;
+/* A file that is there, without choices. */
+bool al_draft_open_file(struct al_draft *draft, const struct al_drafting *from, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+void al_draft_close(struct al_draft *draft);
+
+/* The options of compress for a conversion. */
+struct al_compress_options al_conversion_options(const struct al_drafting *from,
+	const struct al_fewer_heads *conversion);
+
+/* ---- choices.c ---- */
+
+/* Sets the draft's choices, without what their formats cost. */
+bool al_choices_find(struct al_draft *draft, bool is_gguf, struct al_error *err) AL_MUST_CHECK;
+
+/* Gives all tensors of these choices the format of a rung, the last one that there is where there
+ * are fewer; AL_N_PURPOSES: of all choices. */
+bool al_choices_set(struct al_draft *draft, enum al_purpose purpose, size_t rung,
+	struct al_error *err) AL_MUST_CHECK;

@@ -1,0 +1,129 @@
+"""shrink on made-up models: formats by tensor in a GGUF file whose loss is the reported one, and two equal key/value heads, of
+which one goes, in all layers of a GGUF file and in the one layer of a folder that has them.
+
+    shrink.py ATTNLEDGER REFERENCE    REFERENCE: the folder tests/reference
+"""
+import array
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, REFERENCE = map(os.path.abspath, (sys.argv.pop(1), sys.argv.pop(1)))
+sys.path.insert(0, REFERENCE)
+import gguf_shapes  # noqa: E402
+import made_up  # noqa: E402
+
+VOCAB, LAYERS, WIDTH, HEAD = 320, 3, 64, 16
+MODEL = gguf_shapes.decoder('llama', LAYERS, WIDTH, 4, 2, HEAD, 96, VOCAB, dtype='F32', tied=True)
+CONFIG = {'architectures': ['LlamaForCausalLM'], 'model_type': 'llama', 'vocab_size': VOCAB, 'hidden_size': WIDTH,
+          'intermediate_size': 96, 'num_hidden_layers': LAYERS, 'num_attention_heads': 4, 'num_key_value_heads': 2,
+          'max_position_embeddings': 256, 'tie_word_embeddings': True}
+
+
+def shapes_of_folder():
+    yield 'model.embed_tokens.weight', [VOCAB, WIDTH]
+    for layer in range(LAYERS):
+        for name, rows, columns in (('self_attn.q_proj', 64, 64), ('self_attn.k_proj', 32, 64), ('self_attn.v_proj', 32, 64),
+                                    ('self_attn.o_proj', 64, 64), ('mlp.gate_proj', 96, 64), ('mlp.up_proj', 96, 64),
+                                    ('mlp.down_proj', 64, 96)):
+            yield 'model.layers.%d.%s.weight' % (layer, name), [rows, columns]
+        for name in 'input_layernorm', 'post_attention_layernorm':
+            yield 'model.layers.%d.%s.weight' % (layer, name), [WIDTH]
+    yield 'model.norm.weight', [WIDTH]
+
+
+def planted(layers, plain=made_up.numbers):
+    """Numbers in which the second key/value head of these layers is the first; attention is sharp, so that heads count."""
+    def numbers(name, shape):
+        values = array.array('f', (8 * x if 'attn' in name and len(shape) > 1 else x for x in plain(name, shape)))
+        layer = next((int(part) for part in name.split('.') if part.isdigit()), -1)
+        if layer in layers and any(part in name for part in ('attn_k.', 'attn_v.', 'k_proj.', 'v_proj.')):
+            half = len(values) // 2
+            values[half:] = values[:half]
+        return values
+    return numbers
+
+
+class Shrink(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        tokens = made_up.tokens(24 * 40, VOCAB)
+        with open(self.path('tokens'), 'w') as file:
+            file.writelines(' '.join(map(str, tokens[at:at + 40])) + '\n' for at in range(0, len(tokens), 40))
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def ask(self, *words):
+        out = subprocess.run([PROGRAM, *words, '-q', '-f', 'json'], cwd=self.folder.name, stdout=subprocess.PIPE, text=True)
+        self.assertIn(out.returncode, (0, 1), words)
+        answer = json.loads(out.stdout)
+        return {table['id']: table['rows'] for table in answer.get('tables', [answer])}
+
+    def shrink(self, source, target, *options):
+        return self.ask('shrink', source, '--tokens', 'tokens', '-o', target, *options)
+
+    def chosen(self, answer):
+        return next(row for row in answer['frontier'] if row['verdict'] == 'chosen')
+
+    def loss(self, path, sequences):
+        return self.ask('evaluate', path, '--tokens', 'tokens', '--sequences', sequences)['loss'][0]['loss']
+
+    def test_formats(self):
+        gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
+        answer = self.shrink('source.gguf', 'small.gguf', '--limit', '0.002kl')
+        row = self.chosen(answer)
+        self.assertLess(row['share'], 30)
+        self.assertLessEqual(row['kl'] + row.get('kl_error', 0), .002)
+        formats = {tensor['name']: tensor['dtype'] for tensor in self.ask('inspect', 'small.gguf')['tensors']}
+        self.assertGreater(len(set(formats.values())), 2)
+        self.assertEqual(formats['output_norm.weight'], 'F32')
+        counted = {}
+        for group in answer['formats']:
+            counted[group['format']] = counted.get(group['format'], 0) + group['tensors']
+        for dtype, n in counted.items():
+            self.assertEqual(n, sum(found == dtype and not name.endswith('norm.weight') for name, found in formats.items()))
+        added = self.loss('small.gguf', '16:24') - self.loss('source.gguf', '16:24')
+        self.assertAlmostEqual(added, row['judged_increase'], places=9)
+
+    def test_budget(self):
+        gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
+        for share in 50, 25, 16:
+            answer = self.shrink('source.gguf', 'to%d.gguf' % share, '--budget', '%d%%' % share)
+            small = [row for row in answer['frontier'] if row['share'] <= share]
+            costs = [row['loss_increase'] + row['loss_increase_error'] for row in small]
+            self.assertEqual(small[costs.index(min(costs))]['verdict'], 'chosen')
+            self.assertGreater(min(row['share'] for row in small), share - 10)
+
+    def test_twins_in_all_layers(self):
+        gguf_shapes.write(self.path('source.gguf'), MODEL, planted(range(LAYERS)))
+        for options in (), ('--for', 'cache', '--context', '128'):
+            answer = self.shrink('source.gguf', 'small%d.gguf' % len(options), '--limit', '0.002kl', *options)
+            self.assertEqual([row['rank'] for row in answer['modules']], [1] * LAYERS)
+            self.assertIn('gqa', self.chosen(answer)['heads'])
+        self.assertAlmostEqual(self.chosen(answer)['share'], 50)
+        self.assertLess(abs(self.chosen(answer)['judged_increase']), 1e-5)
+
+    def test_twins_in_one_layer(self):
+        os.mkdir(self.path('source'))
+        numbers, made_up.numbers = made_up.numbers, planted((1,))
+        try:
+            made_up.write_model(self.path('source'), CONFIG, list(shapes_of_folder()))
+        finally:
+            made_up.numbers = numbers
+        answer = self.shrink('source', 'small', '--limit', '0.002kl')
+        self.assertEqual([row['module'] for row in answer['modules']], ['layers.1'])
+        self.assertEqual([row['format'] for row in answer['formats']], ['F16'])
+        self.assertLess(self.chosen(answer)['share'], 50)
+        self.assertIn('modeling_attnledger.py', os.listdir(self.path('small')))
+        added = self.loss('small', '16:24') - self.loss('source', '16:24')
+        self.assertTrue(math.isclose(added, self.chosen(answer)['judged_increase'], abs_tol=1e-9))
+
+
+if __name__ == '__main__':
+    unittest.main()
