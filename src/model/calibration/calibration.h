@@ -1,9 +1,9 @@
 /* Calibrations: what a model's attention does on real tokens, kept as sums that add up.
  *
  * A calibration is a safetensors file. Each sequence of tokens belongs to one of K folds, so that
- * what is fitted on some folds can be judged on another. Of each module, [K][numbers], a row of sums
- * for each fold; a symmetric matrix [n][n] as n(n + 1)/2 numbers, its lower triangle row by row;
- * inputs and heads F32, the others F64, and all of more than 2^24 tokens:
+ * what is fitted on some folds can be judged on another. Of each module, [K][numbers], a row of
+ * sums for each fold; a symmetric matrix [n][n] as n(n + 1)/2 numbers, its lower triangle row by
+ * row; inputs and heads F32, the others F64, and all of more than 2^24 tokens:
  *
  *     MODULE.inputs     [d_model + 1][d_model + 1]      of [x, 1]^T [x, 1], x what W_Q, W_K and W_V
  *                                                       read; the last number is that of tokens
