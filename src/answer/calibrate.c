@@ -420,8 +420,9 @@ static bool record_all(struct calibrating *c, struct al_error *err)
 	struct al_calibration *calibration = new_calibration(c->session);
 	struct al_running *running = c->model.running;
 
-	return al_calibration_begin(calibration, &running->network, &running->all,
-		       (size_t)c->options->n_folds, err)
+	return al_watch_show(c->model.watch, "fingerprint of the weights", 0, 0, err)
+		&& al_calibration_begin(calibration, &running->network, &running->all,
+			(size_t)c->options->n_folds, err)
 		&& (!c->options->has_behavior
 			|| al_calibration_begin_behavior(calibration, &running->network, err))
 		&& (is_imatrix(c->options->target) ? record_imatrix(c, calibration, err)
