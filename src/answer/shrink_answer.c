@@ -296,7 +296,7 @@ static const char *say_methods(struct al_arena *arena, const struct al_shrink *s
 		const size_t row = method == AL_METHOD_IDENTITY
 			? 0
 			: find_cheapest(s, (enum al_method)method);
-		if (row > 0 && row != s->chosen)
+		if (row > 0 && method != (int)s->points[s->chosen].conversion.method)
 			text = al_format(arena, "%s%s%s adds %s", text, *text ? ", " : "",
 				say_change(arena, table, row), say_cost(arena, s, table, row));
 	}

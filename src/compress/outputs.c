@@ -307,7 +307,8 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 	if ((job->writes_gguf && !al_job_describe_gguf(job, &plan, err)) || !check_gain(&plan, err))
 		return false;
 	AL_TEXT(config);
-	if (job->view->has_config && !job->writes_gguf)
-		al_job_write_config(job, &plan, &config);
+	if (job->view->has_config && !job->writes_gguf
+		&& !al_job_write_config(job, &plan, &config, err))
+		return false;
 	return (job->writes_folder ? write_folder : write_file)(&plan, &config, path, err);
 }

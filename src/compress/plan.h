@@ -102,4 +102,5 @@ bool al_job_edit_config(struct al_job *job, const struct al_plan *plan, struct a
 	struct al_head_sizes *sizes) AL_MUST_CHECK;
 
 /* Adds the copy's config.json, of a view that has one, and sets job->config_note. */
-void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);
+bool al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out,
+	struct al_error *err) AL_MUST_CHECK;

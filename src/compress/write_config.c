@@ -4,6 +4,7 @@
  * Nothing is trusted to a key's name: under the new numbers the family must expect every attention
  * tensor as it is written, and divide the scores as the original does. */
 
+#include "catalog/config.h"
 #include "catalog/family.h"
 #include "compress/plan.h"
 
@@ -205,7 +206,40 @@ static const char *find_readers(struct al_job *job, const struct al_head_sizes *
 		warn(job, sizes->n_heads));
 }
 
-void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out)
+/* The format that all tensors get; NULL: there isn't one. */
+static const struct al_dtype *find_dtype(const struct al_job *job)
+{
+	const struct al_dtype *const *formats = job->options->formats, *found = job->dtype;
+
+	for (size_t i = 0; formats && i < job->view->checkpoint->n_tensors; i++) {
+		if (formats[i] && found && formats[i] != found)
+			return NULL;
+		found = formats[i] ? formats[i] : found;
+	}
+	return found;
+}
+
+/* "float16" in place of what the config names: programs convert what they load to that. */
+static bool edit_dtype(const struct al_job *job, struct al_text *out, struct al_error *err)
+{
+	static const char *const keys[] = {"dtype", "torch_dtype"};
+	const struct al_dtype *dtype = find_dtype(job);
+	const char *name = NULL;
+	AL_JSON(doc);
+
+	if (!al_json_parse(&doc, "config.json", out->data, out->length, err))
+		return false;
+	for (int i = 0; dtype && i < AL_DTYPE_ALIASES && dtype->aliases[i]; i++)
+		name = dtype->aliases[i];
+	const struct al_item *node = al_config_find_first(doc.root, keys, 2);
+	if (!name || !node)
+		return true;
+	out->length = (size_t)(node->place - doc.text);
+	al_text_addf(out, "\"%s\"%s", name, node->end);
+	return true;
+}
+
+static void describe(struct al_job *job, const struct al_plan *plan, struct al_text *out)
 {
 	const struct al_json *config = &job->view->config;
 	struct al_head_sizes sizes;
@@ -222,4 +256,11 @@ void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct 
 	al_text_add_bytes(out, config->text, config->length);
 	if (job->n_modules > 0)
 		mark(job, config, out);
+}
+
+bool al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out,
+	struct al_error *err)
+{
+	describe(job, plan, out);
+	return edit_dtype(job, out, err);
 }
