@@ -59,8 +59,10 @@ static const char *heads_of(struct al_arena *arena, const struct al_fewer_heads 
 	if (c->method == AL_METHOD_IDENTITY)
 		return "as they are";
 	if (c->method == AL_METHOD_GQA)
-		return al_format(arena, "%" PRId64 " of keys and values (gqa)", c->setting);
-	return al_format(arena, "%" PRId64 " less (%s)", c->setting, al_method_names[c->method]);
+		return al_format(arena, "%" PRId64 " key/value head%s (gqa)", c->setting,
+			plural(c->setting));
+	return al_format(arena, "%" PRId64 " head%s less (%s)", c->setting, plural(c->setting),
+		al_method_names[c->method]);
 }
 
 static const char *modules_of(struct al_arena *arena, const struct al_shrink *s,
@@ -69,7 +71,7 @@ static const char *modules_of(struct al_arena *arena, const struct al_shrink *s,
 	return c->method == AL_METHOD_IDENTITY ? NULL
 		: c->modules
 		? al_format(arena, "%zu of %zu layers", c->n_modules, s->from->view->n_modules)
-		: "all layers";
+		: "each layer";
 }
 
 static const char *verdict_of(const struct al_shrink *s, size_t i)
@@ -278,14 +280,14 @@ static size_t find_cheapest(const struct al_shrink *s, enum al_method method)
 	return best;
 }
 
-/* "1 less (drop) in all layers" */
+/* "1 head less (drop) in each layer" */
 static const char *say_change(struct al_arena *arena, const struct al_table *table, size_t row)
 {
 	return al_format(arena, "%s in %s", al_claim_cell(arena, table, row, "heads"),
 		al_claim_cell(arena, table, row, "modules"));
 }
 
-/* "1 less (drop) in all layers adds 0.1477 +- 0.0100 nats, ...": of each method what costs
+/* "1 head less (drop) in each layer adds 0.1477 +- 0.0100 nats, ...": of each method what costs
  * least; "": none could be measured. */
 static const char *say_methods(struct al_arena *arena, const struct al_shrink *s,
 	const struct al_table *table)
@@ -314,9 +316,7 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 		return al_format(arena, " Heads: %s%s%s.", say_change(arena, table, s->chosen),
 			*methods ? "; alone, " : "", methods);
 	return *methods ? al_format(arena,
-		       " Attention has nothing to give here, smaller numbers have: of "
-		       "heads %s.",
-		       methods)
+		       " Attention has nothing to give here, smaller numbers have: %s.", methods)
 			: "";
 }
 
@@ -371,7 +371,7 @@ static const char *say_nothing(struct al_arena *arena, const struct al_shrink *s
 		"%s, and nothing was written: the nearest (%s of the size, heads %s) adds %s.%s",
 		goal, al_claim_share(arena, table, nearest, "share"),
 		al_claim_cell(arena, table, nearest, "heads"), say_cost(arena, s, table, nearest),
-		s->goal->of_cache ? al_format(arena, " Of heads %s.", say_methods(arena, s, table))
+		s->goal->of_cache ? al_format(arena, " Alone, %s.", say_methods(arena, s, table))
 				  : "");
 }
 
