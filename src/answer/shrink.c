@@ -5,9 +5,11 @@
 
 #include "answer/kernel.h"
 #include "answer/progress.h"
+#include "base/hash.h"
 #include "base/mount.h"
 #include "base/temporary.h"
 #include "formats/format.h"
+#include "linalg/kernel.h"
 
 struct shrinking {
 	struct al_session *session;
@@ -17,7 +19,10 @@ struct shrinking {
 	struct al_drafting from;
 	struct al_batch batches[AL_N_PARTS_OF_TEXT];
 	struct al_sample_part parts[AL_N_PARTS_OF_TEXT];
+	struct al_trial_log log;
+	uint64_t source; /* fingerprint of the original's numbers */
 	struct al_shrink shrink;
+	bool is_complete;
 	struct al_table modules; /* of compress, of what was written */
 };
 
@@ -115,6 +120,7 @@ static bool calibrate(struct shrinking *s, struct al_error *err)
 	if (ok)
 		al_arena_defer(arena, al_calibration_finish, read);
 	s->from.calibration = read;
+	s->source = recorded.source;
 	return ok;
 }
 
@@ -129,6 +135,7 @@ static bool check_written(void *context, const char *written, struct al_error *e
 
 	if (!al_draft_open_file(&draft, &s->from, written, err))
 		return false;
+	s->parts[AL_SHRINK_JUDGING].log = NULL;
 	s->shrink.written_bytes = draft.checkpoint.bytes;
 	const bool ok = al_sample_part_try(&s->parts[AL_SHRINK_JUDGING], &draft.network, &read,
 		err);
@@ -160,6 +167,35 @@ static bool write_copy(struct shrinking *s, struct al_error *err)
 	return al_compress(&s->opened->view, &options, words_of(s)->file, &s->modules, NULL, err);
 }
 
+/* ---- trials of an earlier run ---- */
+
+/* Of all that they hang on. */
+static uint64_t fingerprint(const struct shrinking *s)
+{
+	const struct al_batch *all = &s->running->all;
+	const struct al_shrink_goal *goal = &s->goal;
+	AL_TEXT(words);
+
+	al_text_addf(&words, "%s %s %" PRIx64 " %a %d %a %d %d %" PRId64 " %d", al_version(),
+		al_blas_kernel(), s->source, goal->limit, goal->is_divergence, goal->budget,
+		goal->of_file, goal->of_cache, goal->context, s->from.is_gguf);
+	uint64_t hash = al_hash(AL_HASH_EMPTY, words.data, words.length);
+	hash = al_hash_block(hash, (const unsigned char *)all->begin,
+		(all->n_sequences + 1) * sizeof(*all->begin));
+	return al_hash_block(hash, (const unsigned char *)all->tokens,
+		al_batch_tokens(all) * sizeof(*all->tokens));
+}
+
+static bool open_log(struct shrinking *s, struct al_error *err)
+{
+	if (al_mount_now())
+		return true;
+	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
+		s->parts[i].log = &s->log;
+	return al_trial_log_open(&s->log, al_format(&s->session->arena, "%s.trials", s->from.path),
+		fingerprint(s), err);
+}
+
 /* The table of modules where heads are fewer. */
 static bool answer(struct shrinking *s, struct al_error *err)
 {
@@ -174,6 +210,10 @@ static bool answer(struct shrinking *s, struct al_error *err)
 	al_shrink_conclude(s->session, shrink);
 	s->session->answer_is_no = shrink->chosen == 0;
 	al_kernel_note(s->session->tables[0]);
+	if (s->log.n_found > 0)
+		al_table_note(s->session->tables[0],
+			"an earlier run was ended behind %s, which weren't made again",
+			al_count_text(&s->session->arena, s->log.n_found, "trial"));
 	return al_opened_checkpoint_note_whole(s->opened, s->session->tables[0], err);
 }
 
@@ -214,6 +254,7 @@ static void finish(void *shrinking)
 
 	al_table_finish(&s->modules);
 	al_shrink_finish(&s->shrink);
+	al_trial_log_close(&s->log, s->is_complete);
 	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
 		al_sample_part_finish(&s->parts[i]);
 }
@@ -237,9 +278,12 @@ static bool run_shrink(struct al_session *session, struct al_error *err)
 	al_arena_defer(&session->arena, finish, s);
 	al_table_init(&s->modules, "modules", "Attention modules with fewer heads");
 	al_compress_add_columns(&s->modules);
-	return calibrate(s, err) && sample(s, err)
-		&& al_shrink_search(&s->shrink, &s->from, &s->goal, s->parts, err)
-		&& (s->shrink.chosen == 0 || write_copy(s, err)) && answer(s, err);
+	if (!calibrate(s, err) || !sample(s, err) || !open_log(s, err)
+		|| !al_shrink_search(&s->shrink, &s->from, &s->goal, s->parts, err)
+		|| (s->shrink.chosen > 0 && !write_copy(s, err)))
+		return false;
+	s->is_complete = true;
+	return answer(s, err);
 }
 
 const struct al_command al_command_shrink = {

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM, REFERENCE = map(os.path.abspath, (sys.argv.pop(1), sys.argv.pop(1)))
@@ -90,6 +91,26 @@ class Shrink(unittest.TestCase):
             self.assertEqual(n, sum(found == dtype and not name.endswith('norm.weight') for name, found in formats.items()))
         added = self.loss('small.gguf', '16:24') - self.loss('source.gguf', '16:24')
         self.assertAlmostEqual(added, row['judged_increase'], places=9)
+
+    def test_ended_in_the_middle(self):
+        """Runs that are killed ever later: the next one takes their trials, and the last answers as one run does."""
+        gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
+        options = '--limit', '0.002kl'
+        begin = time.monotonic()
+        whole = self.shrink('source.gguf', 'whole.gguf', *options)
+        seconds = time.monotonic() - begin
+        words = [PROGRAM, 'shrink', 'source.gguf', '--tokens', 'tokens', '-o', 'ended.gguf', *options, '-q']
+        for i in range(1, 20):
+            with subprocess.Popen(words, cwd=self.folder.name, stdout=subprocess.DEVNULL) as process:
+                try:
+                    process.wait(seconds * i / 20)
+                    os.remove(self.path('ended.gguf'))
+                except subprocess.TimeoutExpired:
+                    process.kill()
+        self.assertEqual(self.shrink('source.gguf', 'ended.gguf', *options), whole)
+        with open(self.path('whole.gguf'), 'rb') as a, open(self.path('ended.gguf'), 'rb') as b:
+            self.assertEqual(a.read(), b.read())
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ['ended.gguf', 'source.gguf', 'tokens', 'whole.gguf'])
 
     def test_budget(self):
         gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
