@@ -6,7 +6,7 @@
 
 static const char *const kind_names[] = {"decoder", "encoder"};
 static const char *const norm_names[] = {"rms", "layer"};
-static const char *const score_names[] = {"softmax", "sigmoid"};
+static const char *const score_names[] = {"softmax", "sigmoid", "sparsemixer"};
 static const char *const over_names[] = {"head", "all", "each"};
 
 enum { MOST_NEEDS = 64 };
@@ -201,6 +201,7 @@ static const struct al_field feed_forward_fields[] = {
 	{AL_KEY("activation", RECORD, AT(activation)), .record = &word_record,
 		.or_text = AT(activation.fallback), .is_required = true},
 	{AL_KEY("alternating", BOOLEAN, AT(is_alternating))},
+	NAMES("learned", LEARNED),
 };
 
 static const struct al_field shared_fields[] = {BLOCK(SHARED), NAMES("weight", SHARED_WEIGHT)};
@@ -217,7 +218,9 @@ static const struct al_field experts_fields[] = {
 	NAMES("correction", CORRECTION),
 	{AL_KEY("groups", BY, AT(n_groups)), .read = al_read_formula},
 	{AL_KEY("of_groups", BY, AT(n_chosen_groups)), .read = al_read_formula},
+	{AL_KEY("by_best", BOOLEAN, AT(groups_by_best))},
 	{AL_KEY("multiply", BY, AT(expert_factor)), .read = al_read_config_number},
+	{AL_KEY("jitter", BY, AT(jitter)), .read = al_read_config_number},
 	BLOCK(EXPERT),
 	{AL_KEY("shared", RECORD, 0), .record = &shared_record},
 };
@@ -310,6 +313,7 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("embedding", RECORD, 0), .record = &embedding_record, .is_required = true},
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
 	{AL_KEY("residual", BY, AT(residual_scale)), .read = al_read_config_number},
+	{AL_KEY("residual_over", BY, AT(residual_over)), .read = al_read_formula},
 	{AL_KEY("attention", RECORD, 0), .record = &attention_record, .is_required = true},
 	{AL_KEY("feed_forward", RECORD, 0), .record = &feed_forward_record, .is_required = true},
 	{AL_KEY("experts", RECORD, 0), .record = &experts_record},

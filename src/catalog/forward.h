@@ -31,10 +31,11 @@
  * * embedding: rows of "tokens", times "scale" sqrt("scale_squared"), "project_tokens"; plus the
  * row of the position, counted from "first"; plus the first row of "types"; "norm"; "project".
  *
- * * residual: what a block gives is multiplied by it before it is added.
+ * * residual: what a block gives is multiplied by it before it is added; over the root of
+ * "residual_over".
  *
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
- * "window" tokens, itself included; 0: all. "query_norm" and "key_norm" normalize each head
+ * "window" tokens, itself included, and an encoder's as many behind it; 0: all. "query_norm" and "key_norm" normalize each head
  * ("over": "head"), all heads at once ("all"), or each head with a scale of its own ("each", {head}
  * in the name, or a row of the tensor), before their rotation, or, with "rotated", after it. Rotary
  * positions are the module's, and so are biases, which are added. "alibi": a
@@ -50,14 +51,17 @@
  * rotation.
  *
  * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
- * in one tensor, the gate first or, "alternating", number by number.
+ * in one tensor, the gate first or, "alternating", number by number. "learned": two tensors of one
+ * number each that xIELU has learned, for what is above 0 and below.
  *
  * * experts: in layers where "router" is, each token goes to "active" of "count" blocks like
  * feed_forward's, an expert {expert} in the names, or the first dimension of a tensor of all.
  * Shares are the softmax of all routed scores, or with "scores": "sigmoid" that of each, over the
- * sum of the chosen ones' where "normalized" holds, times "multiply". Those with the largest shares
+ * sum of the chosen ones' where "normalized" holds, times "multiply". With "scores": "sparsemixer"
+ * an expert's share is its softmax among those not chosen yet whose score s is near the best one's,
+ * b: (b - s)/max(|s|, b) is at most twice "jitter". Those with the largest shares
  * are chosen, after "correction" [count] is added, of the best "of_groups" of "groups", those with
- * the largest sum of their two best. "shared": a block of all tokens, times the sigmoid of
+ * the largest sum of their two best, or with "by_best" those with the best expert. "shared": a block of all tokens, times the sigmoid of
  * "weight".
  *
  * * last: logits are divided by "divide" or multiplied by "multiply", then capped to "cap".
@@ -109,6 +113,7 @@ enum al_forward_tensor {
 	AL_FORWARD_FEED_BEFORE,
 	AL_FORWARD_FEED_BEHIND,
 	AL_FORWARD_FEED_SUM,
+	AL_FORWARD_LEARNED, /* the second one is its bias */
 	AL_FORWARD_FEED,
 	AL_FORWARD_ROUTER = AL_FORWARD_FEED + AL_N_BLOCK_TENSORS,
 	AL_FORWARD_CORRECTION,
@@ -155,7 +160,7 @@ struct al_forward_need {
 
 enum al_forward_kind { AL_FORWARD_DECODER, AL_FORWARD_ENCODER };
 enum al_norm_kind { AL_NORM_RMS, AL_NORM_LAYER };
-enum al_router_scores { AL_ROUTER_SOFTMAX, AL_ROUTER_SIGMOID };
+enum al_router_scores { AL_ROUTER_SOFTMAX, AL_ROUTER_SIGMOID, AL_ROUTER_SPARSEMIXER };
 enum al_norm_over { AL_NORM_OVER_HEAD, AL_NORM_OVER_ALL, AL_NORM_OVER_EACH };
 
 struct al_forward {
@@ -180,8 +185,9 @@ struct al_forward {
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
 	enum al_router_scores router_scores;
 	const struct al_formula *n_groups, *n_chosen_groups; /* NULL: 1 */
-	struct al_config_number expert_factor;
-	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
+	bool groups_by_best;
+	struct al_config_number expert_factor, jitter;
+	const struct al_formula *scale_squared, *residual_over, *window; /* NULL: 1, 1, 0 */
 	struct al_forward_word activation,
 		masked_activation; /* the latter without a word: the former */
 	const char *mask; /* in place of a token that an encoder predicts; NULL: it predicts none */

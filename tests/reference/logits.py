@@ -26,7 +26,7 @@ TOLERANCE = 1e-6
 def listed(by_shape):
     for shape, names in by_shape.items():
         for name in (one for name in names for one in expanded(name)):
-            yield name, [int(n) for n in shape.split('x')]
+            yield name, [int(n) for n in shape.split('x') if n]
 
 
 def read(folder, name):

@@ -8,8 +8,11 @@ import struct
 
 def numbers(name, shape):
     """In float32. Norms' weights are about a half, biases about 0; a matrix keeps the size of what it multiplies; states decay
-    so slowly that they keep many tokens, since what is read of a single one can be close to 0."""
+    so slowly that they keep many tokens, since what is read of a single one can be close to 0. A number that isn't in a list
+    is a half: xIELU's constant."""
     draw, n = random.Random(name).random, math.prod(shape)
+    if not shape:
+        return array.array('f', [.5])
     middle, most = 0, math.sqrt(3 / shape[-1])
     if len(shape) < 2:
         middle, most = .5 if name.endswith('weight') else -3 if name.endswith('A_log') else 0, .3

@@ -48,6 +48,7 @@ TOWER = {'num_hidden_layers': 1, 'depth': 1, 'image_size': 28, 'patch_size': 14,
 # name: its class, and what differs from that class' defaults and from SIZES
 CASES = {
     'albert': ('AlbertModel', {}),
+    'apertus': ('ApertusForCausalLM', {'rope_parameters': LLAMA3}),
     'arcee': ('ArceeForCausalLM', {'mlp_bias': True}),
     'aya_vision': ('AyaVisionForConditionalGeneration', {}),
     'bert': ('BertModel', {}),
@@ -56,6 +57,8 @@ CASES = {
     'cohere': ('CohereForCausalLM', {'use_qk_norm': True}),
     'cohere2': ('Cohere2ForCausalLM', {'sliding_window': 16, 'num_hidden_layers': 4}),
     'deepseek_v2': ('DeepseekV2ForCausalLM', {**LATENT, 'q_lora_rank': None, 'topk_method': 'greedy'}),
+    'deepseek_v2 groups': ('DeepseekV2ForCausalLM', {**LATENT, 'topk_method': 'group_limited_greedy', 'n_group': 3,
+                                                     'topk_group': 2}),
     'deepseek_v3': ('DeepseekV3ForCausalLM', {
         **LATENT, 'attention_bias': True, 'n_group': 3, 'topk_group': 2,
         'rope_parameters': dict(YARN, mscale=1., mscale_all_dim=.7, beta_fast=32, beta_slow=1)}),
@@ -115,10 +118,12 @@ CASES = {
     'llava': ('LlavaForConditionalGeneration', {}),
     'llava_next': ('LlavaNextForConditionalGeneration', {}),
     'llava_onevision': ('LlavaOnevisionForConditionalGeneration', {}),
+    'minicpm3': ('MiniCPM3ForCausalLM', {**LATENT, 'dim_model_base': 20}),
     'minimax_m2': ('MiniMaxM2ForCausalLM', {}),
     'mistral': ('MistralForCausalLM', {'sliding_window': 16}),
     'mistral3': ('Mistral3ForConditionalGeneration', {}),
     'mixtral': ('MixtralForCausalLM', {}),
+    'modernbert': ('ModernBertModel', {'local_attention': 16, 'num_hidden_layers': 4}),
     'mpt': ('MptForCausalLM', {}),
     'mt5 encoder': ('MT5EncoderModel', {}),
     'nemotron': ('NemotronForCausalLM', {'mlp_bias': True, 'attention_bias': True}),
@@ -137,6 +142,10 @@ CASES = {
     'phi3': ('Phi3ForCausalLM', {'sliding_window': 16}),
     'phi3 longrope': ('Phi3ForCausalLM', {'original_max_position_embeddings': 32, 'rope_parameters': LONGROPE}),
     'phi3 longrope short': ('Phi3ForCausalLM', {'original_max_position_embeddings': 64, 'rope_parameters': LONGROPE}),
+    'phimoe': ('PhimoeForCausalLM', {'sliding_window': 16, 'attention_bias': True, 'lm_head_bias': True,
+                                     'router_jitter_noise': .1}),
+    'phimoe longrope': ('PhimoeForCausalLM', {'rope_parameters': {
+        **LONGROPE, 'original_max_position_embeddings': 64, 'short_mscale': 1.2, 'long_mscale': 1.2}}),
     'qwen2': ('Qwen2ForCausalLM', {}),
     'qwen2 window': ('Qwen2ForCausalLM', {'use_sliding_window': True, 'sliding_window': 16, 'max_window_layers': 1}),
     'qwen2_5_vl': ('Qwen2_5_VLForConditionalGeneration', {'text_config': {

@@ -6,6 +6,7 @@ struct al_activation {
 	void (*of)(float *x, size_t n); /* in place */
 	/* up becomes what the gate makes of it; NULL: of(gate) * up */
 	void (*gated)(float *gate, float *up, size_t n);
+	void (*learned)(const double *numbers, float *x, size_t n); /* in place of `of`, or NULL */
 };
 
 /* Both signs are computed in one way: without branches compilers make vectors of the loops. */
@@ -81,22 +82,40 @@ static void clamped_swiglu(float *gate, float *up, size_t n)
 		up[i] = (fminf(fmaxf(up[i], -7), 7) + 1) * gate[i];
 }
 
+static double softplus(double x)
+{
+	return x > 20 ? x : log1p(exp(x));
+}
+
+/* Huang 2024, arXiv:2411.13010; transformers, activations.py, XIELUActivation: a parabola above 0,
+ * an exponential below, both with the slope 1/2 at 0. */
+static void xielu(const double *numbers, float *x, size_t n)
+{
+	const double above = softplus(numbers[0]), below = 0.5 + softplus(numbers[1]);
+
+	for (size_t i = 0; i < n; i++) {
+		const double y = (double)x[i];
+		x[i] = (float)(0.5 * y + (y > 0 ? above * y * y : below * (expm1(y) - y)));
+	}
+}
+
 /* T5 writes "gated-" where there is a gate; its gated GELU is the approximation. */
 static const struct al_activation activations[] = {
-	{"silu", silu, NULL},
-	{"swish", silu, NULL},
-	{"relu", relu, NULL},
-	{"relu2", relu_squared, NULL},
-	{"gelu", gelu, NULL},
-	{"gelu_python", gelu, NULL},
-	{"gelu_new", gelu_tanh, NULL},
-	{"gelu_fast", gelu_tanh, NULL},
-	{"gelu_pytorch_tanh", gelu_tanh, NULL},
-	{"quick_gelu", quick_gelu, NULL},
-	{"gated-gelu", gelu_tanh, NULL},
-	{"gated-silu", silu, NULL},
-	{"gated-relu", relu, NULL},
-	{"clamped_swiglu", NULL, clamped_swiglu},
+	{"silu", silu, NULL, NULL},
+	{"swish", silu, NULL, NULL},
+	{"relu", relu, NULL, NULL},
+	{"relu2", relu_squared, NULL, NULL},
+	{"gelu", gelu, NULL, NULL},
+	{"gelu_python", gelu, NULL, NULL},
+	{"gelu_new", gelu_tanh, NULL, NULL},
+	{"gelu_fast", gelu_tanh, NULL, NULL},
+	{"gelu_pytorch_tanh", gelu_tanh, NULL, NULL},
+	{"quick_gelu", quick_gelu, NULL, NULL},
+	{"gated-gelu", gelu_tanh, NULL, NULL},
+	{"gated-silu", silu, NULL, NULL},
+	{"gated-relu", relu, NULL, NULL},
+	{"clamped_swiglu", NULL, clamped_swiglu, NULL},
+	{"xielu", NULL, NULL, xielu},
 };
 enum { N_ACTIVATIONS = sizeof(activations) / sizeof(*activations) };
 
@@ -113,13 +132,22 @@ bool al_activation_find(const char *name, const struct al_activation **out, stru
 	return al_fail_unknown(err, "activation", name, names, N_ACTIVATIONS);
 }
 
-void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n)
+bool al_activation_learns(const struct al_activation *activation)
+{
+	return activation->learned != NULL;
+}
+
+void al_activate(const struct al_activation *activation, const double *learned, float *gate,
+	float *up, size_t n)
 {
 	if (gate && activation->gated) {
 		activation->gated(gate, up, n);
 		return;
 	}
-	activation->of(gate ? gate : up, n);
+	if (activation->learned)
+		activation->learned(learned, gate ? gate : up, n);
+	else
+		activation->of(gate ? gate : up, n);
 	for (size_t i = 0; gate && i < n; i++)
 		up[i] *= gate[i];
 }

@@ -10,8 +10,13 @@ struct al_activation;
 bool al_activation_find(const char *name, const struct al_activation **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
-void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
+/* Has it two numbers that each layer learns? */
+bool al_activation_learns(const struct al_activation *activation);
+
+/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed.
+ * `learned` [2]; NULL where it learns none. */
+void al_activate(const struct al_activation *activation, const double *learned, float *gate,
+	float *up, size_t n);
 
 /* ---- a softmax ---- */
 

@@ -57,7 +57,9 @@ static struct span seen(const struct heads *h, size_t first, size_t end, size_t 
 	const bool is_causal = h->layer->network->how->kind == AL_FORWARD_DECODER;
 
 	return (struct span){window && first + 1 > window ? first + 1 - window : 0,
-		is_causal ? end : n};
+		is_causal				 ? end
+			: window && end - 1 + window < n ? end - 1 + window
+							 : n};
 }
 
 /* Queries [first, end) of a sequence: q, k, v, o are that head's columns of it. */

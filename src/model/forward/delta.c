@@ -141,7 +141,7 @@ static void convolve(const struct head *h, size_t first, size_t n, size_t column
 				* (double)x.data[i + (column + j + 1 - taps.rows) * x.ld];
 		out[i - first] = (float)sum;
 	}
-	al_activate(layer->network->activation, NULL, out, n);
+	al_activate(layer->network->activation, NULL, NULL, out, n);
 }
 
 /* x of length 1, times `factor`. */

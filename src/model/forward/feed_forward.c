@@ -57,6 +57,7 @@ enum { TOKENS_AT_ONCE = 2048 };
 /* gate or gate_up: activation(gate) times up; else activation(up), which is `up` itself. */
 struct inner {
 	const struct al_activation *activation;
+	const double *learned;
 	struct al_matrix_f up, gate; /* gate: without data where there is none */
 };
 
@@ -65,7 +66,7 @@ static void activate(void *context, size_t first, size_t n)
 	const struct inner *inner = context;
 
 	for (size_t j = first; j < first + n; j++)
-		al_activate(inner->activation,
+		al_activate(inner->activation, inner->learned,
 			inner->gate.data ? inner->gate.data + j * inner->gate.ld : NULL,
 			inner->up.data + j * inner->up.ld, inner->up.rows);
 }
@@ -87,6 +88,7 @@ static bool run_block(const struct al_feed_block *block, const struct al_activat
 {
 	const size_t d_ff = inner_width(block);
 	struct inner inner = {.activation = activation,
+		.learned = block->learned,
 		.up = al_part_f(both, both.rows - d_ff, 0, d_ff, x.cols)};
 
 	if (is_gated(block))
@@ -153,6 +155,7 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 		|| !read_count(reading, how->n_groups, &experts->n_groups, err)
 		|| !read_count(reading, how->n_chosen_groups, &experts->n_chosen_groups, err))
 		return false;
+	experts->groups_by_best = how->groups_by_best;
 	if (experts->n_active > experts->n)
 		return al_fail(err, AL_EINPUT, "a token uses %zu experts, but there are only %zu",
 			experts->n_active, experts->n);
@@ -198,6 +201,8 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 		       &experts->router, err)
 		&& al_config_number(&reading->network->view->config, reading->network->config,
 			&reading->network->how->expert_factor, 1, &experts->factor, err)
+		&& al_config_number(&reading->network->view->config, reading->network->config,
+			&reading->network->how->jitter, 0, &experts->jitter, err)
 		&& al_vector_read(reading,
 			reading->network->how->tensors[AL_FORWARD_CORRECTION].weight,
 			(int64_t)experts->n, &experts->correction, err)
@@ -212,7 +217,7 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 /* Each token's weight for each expert, in place of the routed scores; 0: it isn't sent there. */
 struct routing {
 	const struct al_experts *experts;
-	bool is_sigmoid;
+	enum al_router_scores by;
 	struct al_matrix_f shares; /* [n][tokens] */
 };
 
@@ -228,8 +233,9 @@ static void find_shares(const struct routing *routing, const float *scores, doub
 	for (size_t i = 0; i < n; i++)
 		all += exp((double)scores[i] - (double)most);
 	for (size_t i = 0; i < n; i++)
-		shares[i] = routing->is_sigmoid ? 1 / (1 + exp(-(double)scores[i]))
-						: exp((double)scores[i] - (double)most) / all;
+		shares[i] = routing->by == AL_ROUTER_SIGMOID
+			? 1 / (1 + exp(-(double)scores[i]))
+			: exp((double)scores[i] - (double)most) / all;
 }
 
 /* Of x[n] the largest, the first of equal ones. */
@@ -242,13 +248,13 @@ static size_t find_best(const double *x, size_t n)
 	return best;
 }
 
-/* What the two best of a group are worth together. */
-static double group_worth(const double *x, size_t n)
+/* What the best of a group is worth, or the two best together. */
+static double group_worth(const double *x, size_t n, bool by_best)
 {
 	const size_t best = find_best(x, n);
-	double second = n > 1 ? -INFINITY : 0;
+	double second = n > 1 && !by_best ? -INFINITY : 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !by_best; i++)
 		second = i != best && x[i] > second ? x[i] : second;
 	return x[best] + second;
 }
@@ -260,7 +266,7 @@ static void leave_groups(const struct al_experts *experts, double *worth)
 	AL_FREED double *groups = al_calloc(experts->n_groups, sizeof(*groups));
 
 	for (size_t g = 0; g < experts->n_groups; g++)
-		groups[g] = group_worth(worth + g * size, size);
+		groups[g] = group_worth(worth + g * size, size, experts->groups_by_best);
 	for (size_t k = 0; k < experts->n_chosen_groups; k++)
 		groups[find_best(groups, experts->n_groups)] = -INFINITY;
 	for (size_t i = 0; i < experts->n; i++)
@@ -293,12 +299,39 @@ static void route(const struct routing *routing, float *scores)
 		scores[i] *= (float)(experts->factor / (experts->is_normalized ? chosen : 1));
 }
 
+/* Liu et al. 2024, arXiv:2409.12136; transformers, modeling_phimoe.py, sparsemixer. */
+static void route_sparsely(const struct al_experts *experts, float *scores)
+{
+	const size_t n = experts->n;
+	AL_FREED double *left = al_alloc(n, sizeof(*left));
+
+	for (size_t i = 0; i < n; i++) {
+		left[i] = (double)scores[i];
+		scores[i] = 0;
+	}
+	for (size_t k = 0; k < experts->n_active; k++) {
+		const size_t best = find_best(left, n);
+		const double most = left[best];
+		double sum = 0;
+		for (size_t i = 0; i < n; i++)
+			if ((most - left[i]) / fmax(fabs(left[i]), most) <= 2 * experts->jitter)
+				sum += exp(left[i] - most);
+		scores[best] = (float)(experts->factor / sum);
+		left[best] = -INFINITY;
+	}
+}
+
 static void route_columns(void *context, size_t first, size_t n)
 {
 	const struct routing *routing = context;
 
-	for (size_t j = first; j < first + n; j++)
-		route(routing, routing->shares.data + j * routing->shares.ld);
+	for (size_t j = first; j < first + n; j++) {
+		float *scores = routing->shares.data + j * routing->shares.ld;
+		if (routing->by == AL_ROUTER_SPARSEMIXER)
+			route_sparsely(routing->experts, scores);
+		else
+			route(routing, scores);
+	}
 }
 
 /* ---- ... their blocks ---- */
@@ -385,8 +418,7 @@ static bool apply_experts(const struct al_layer *layer, struct al_pass_place pla
 	const struct al_experts *experts = &layer->experts;
 	const struct al_activation *activation = layer->network->activation;
 	AL_SCRATCH(scratch);
-	struct routing routing = {.experts = experts,
-		.is_sigmoid = layer->network->how->router_scores == AL_ROUTER_SIGMOID};
+	struct routing routing = {.experts = experts, .by = layer->network->how->router_scores};
 	size_t *memory = al_take_array(&scratch, x.cols, sizeof(*memory), err);
 
 	if (!memory || !apply_shared(experts, activation, place, x, out, err)
@@ -402,6 +434,32 @@ static bool apply_experts(const struct al_layer *layer, struct al_pass_place pla
 
 /* ---- of a layer ---- */
 
+/* The activation's numbers, for all blocks. */
+static bool read_learned(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_network *network = layer->network;
+	const struct al_forward_names *names = &network->how->tensors[AL_FORWARD_LEARNED];
+	double *learned = al_new_array(reading->arena, double, 2);
+	struct al_matrix_f above = {0}, below = {0};
+
+	if (!al_activation_learns(network->activation))
+		return true;
+	if (layer->experts.items)
+		return al_fail(err, AL_EINPUT, "experts with an activation that learns");
+	if (!al_vector_read(reading, names->weight, 1, &above, err)
+		|| !al_vector_read(reading, names->bias, 1, &below, err))
+		return false;
+	if (!above.data || !below.data)
+		return al_fail(err, AL_EINPUT,
+			"the activation has learned numbers, which family %s doesn't name",
+			network->view->family->name);
+	learned[0] = (double)above.data[0];
+	learned[1] = (double)below.data[0];
+	layer->feed.learned = learned;
+	return true;
+}
+
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err)
 {
@@ -409,7 +467,8 @@ bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *readi
 		&& (layer->experts.items
 			|| (read_block(reading, AL_FORWARD_FEED, &layer->feed, err)
 				&& (al_linear_is_there(&layer->feed.down)
-					|| al_fail(err, AL_EINPUT, "no feed-forward weights"))));
+					|| al_fail(err, AL_EINPUT, "no feed-forward weights"))))
+		&& read_learned(layer, reading, err);
 }
 
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,

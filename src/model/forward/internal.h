@@ -177,14 +177,15 @@ void al_position_bias_add(const struct al_position_bias *bias, size_t head, size
 /* Without data where there is none. */
 struct al_feed_block {
 	struct al_linear gate, up, gate_up, down;
+	const double *learned; /* [2], of the activation; NULL: it learns none */
 };
 
 struct al_experts {
 	struct al_linear router;
 	struct al_feed_block *items; /* [n]; NULL: the layer has none */
 	size_t n, n_active, n_groups, n_chosen_groups;
-	bool is_normalized;
-	double factor;
+	bool is_normalized, groups_by_best;
+	double factor, jitter;
 	struct al_matrix_f correction; /* [n][1], or empty */
 	struct al_feed_block shared;
 	struct al_linear shared_weight;

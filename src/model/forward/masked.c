@@ -27,7 +27,7 @@ static void activate(void *context, size_t first, size_t n)
 	const struct activating *a = context;
 
 	for (size_t j = first; j < first + n; j++)
-		al_activate(a->activation, NULL, a->x.data + j * a->x.ld, a->x.rows);
+		al_activate(a->activation, NULL, NULL, a->x.data + j * a->x.ld, a->x.rows);
 }
 
 bool al_network_transform(struct al_network *network, const struct al_batch *batch,

@@ -73,9 +73,13 @@ static bool read_activations(struct al_network *network, struct al_error *err)
 	if (!read_activation(network, &how->activation, &network->activation, err))
 		return false;
 	network->masked_activation = network->activation;
-	return !how->masked_activation.fallback
-		|| read_activation(network, &how->masked_activation, &network->masked_activation,
-			err);
+	if (!how->masked_activation.fallback)
+		return true;
+	return read_activation(network, &how->masked_activation, &network->masked_activation, err)
+		&& (!al_activation_learns(network->masked_activation)
+			|| al_fail(err, AL_EINPUT,
+				"%s: %s has learned numbers, and the head for masked tokens none",
+				network->view->config_path, how->masked_activation.keys[0]));
 }
 
 /* A config's value as the family's file writes it. */
@@ -166,15 +170,16 @@ static bool read_layers(struct al_network *network, struct al_error *err)
 		: read_symbol(network, "n_layers", &network->n_layers, err);
 }
 
-static bool read_scale(struct al_network *network, struct al_error *err)
+/* The root of a formula; of none 1. */
+static bool read_root(const struct al_network *network, const struct al_formula *squared,
+	int64_t least, double *out, struct al_error *err)
 {
 	const struct al_scope scope = al_settings_scope(&network->view->settings);
-	int64_t squared = 1;
+	int64_t value = 1;
 
-	if (network->how->scale_squared
-		&& !al_formula_whole(network->how->scale_squared, &scope, 0, &squared, err))
+	if (squared && !al_formula_whole(squared, &scope, least, &value, err))
 		return false;
-	network->embedding_scale *= sqrt((double)squared);
+	*out = sqrt((double)value);
 	return true;
 }
 
@@ -193,14 +198,19 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
 
-	double factor;
+	double factor, of_embedding, of_residual;
 
-	return read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
-		&& read_scale(network, err)
-		&& read_factor(network, &how->residual_scale, &network->residual_scale, err)
-		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err)
-		&& read_factor(network, &how->logit_factor, &factor, err)
-		&& (network->logit_divisor /= factor, true);
+	if (!read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
+		|| !read_root(network, how->scale_squared, 0, &of_embedding, err)
+		|| !read_factor(network, &how->residual_scale, &network->residual_scale, err)
+		|| !read_root(network, how->residual_over, 1, &of_residual, err)
+		|| !read_factor(network, &how->logit_divisor, &network->logit_divisor, err)
+		|| !read_factor(network, &how->logit_factor, &factor, err))
+		return false;
+	network->embedding_scale *= of_embedding;
+	network->residual_scale /= of_residual;
+	network->logit_divisor /= factor;
+	return true;
 }
 
 /* There are as many learned positions as rows; the config may set fewer. */

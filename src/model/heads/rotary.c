@@ -169,7 +169,7 @@ static double size_of(const struct al_rotary_rule *rule, double scale)
 static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, struct al_error *err)
 {
 	const struct source config = {s->doc, s->arena, s->config, s->config};
-	double longest = 0, mscale = 0, mscale_all = 0;
+	double longest = 0, mscale = 0, mscale_all = 0, of_short = 0, of_long = 0;
 	bool is_rounded = true;
 	const struct al_item *truncate = member(s->object, "truncate");
 	size_t n_short = 0, n_long = 0;
@@ -193,6 +193,8 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 		|| !read_real(s, "attention_factor", &rule->attention_factor, err)
 		|| !read_real(s, "mscale", &mscale, err)
 		|| !read_real(s, "mscale_all_dim", &mscale_all, err)
+		|| !read_real(s, "short_mscale", &of_short, err)
+		|| !read_real(s, "long_mscale", &of_long, err)
 		|| (truncate && !al_json_boolean(s->doc, truncate, &is_rounded, err))
 		|| !read_list(s, "short_factor", &rule->short_factors, &n_short, err)
 		|| !read_list(s, "long_factor", &rule->long_factors, &n_long, err))
@@ -204,7 +206,12 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 		rule->original_positions = longest;
 	if (mscale > 0 && mscale_all > 0 && rule->attention_factor == 0)
 		rule->attention_factor = size_of(rule, mscale) / size_of(rule, mscale_all);
-	return true;
+	if (of_short > 0)
+		rule->attention_factor = of_short;
+	return of_short == of_long
+		|| al_json_fail(s->doc, s->object, err,
+			"short_mscale is %g and long_mscale %g, expected one number", of_short,
+			of_long);
 }
 
 static bool check_rule(const struct source *s, struct al_rotary_rule *rule, struct al_error *err)
