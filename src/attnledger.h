@@ -220,7 +220,7 @@ struct al_cp_options {
 	double stop; /* stop where, over ten sweeps, the error changes by less than this part of
 			itself a sweep */
 	uint64_t seed;
-	size_t n_restarts; /* from the best so far, shaken; keeps what is better */
+	size_t n_restarts; /* from the best so far, some terms drawn anew */
 	al_cp_watch *watch; /* may be NULL */
 	void *context;
 };

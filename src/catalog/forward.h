@@ -35,14 +35,14 @@
  * "residual_over".
  *
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
- * "window" tokens, itself included, and an encoder's as many behind it; 0: all. "query_norm" and "key_norm" normalize each head
- * ("over": "head"), all heads at once ("all"), or each head with a scale of its own ("each", {head}
- * in the name, or a row of the tensor), before their rotation, or, with "rotated", after it. Rotary
- * positions are the module's, and so are biases, which are added. "alibi": a
- * score loses slope times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it.
- * "relative": "bias" is a tensor [buckets][n_heads] of what is added to a score by the bucket of
- * its distance, as T5 counts them, to "distance". "sinks" [n_heads] take part in a head's softmax,
- * and no value.
+ * "window" tokens, itself included, and an encoder's as many behind it; 0: all. "query_norm" and
+ * "key_norm" normalize each head ("over": "head"), all heads at once ("all"), or each head with a
+ * scale of its own ("each", {head} in the name, or a row of the tensor), before their rotation, or,
+ * with "rotated", after it. Rotary positions are the module's, and so are biases, which are added,
+ * and gates, which heads' outputs are multiplied by. "alibi": a score loses slope times its
+ * distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it. "relative": "bias" is a tensor
+ * [buckets][n_heads] of what is added to a score by the bucket of its distance, as T5 counts them,
+ * to "distance". "sinks" [n_heads] take part in a head's softmax, and no value.
  *
  * "latent": multi-head latent attention. Queries are "query" of the norm of "query_down", where
  * that is. Of the norm of the first numbers of "down", "up" makes each head's values and the part
@@ -59,10 +59,10 @@
  * Shares are the softmax of all routed scores, or with "scores": "sigmoid" that of each, over the
  * sum of the chosen ones' where "normalized" holds, times "multiply". With "scores": "sparsemixer"
  * an expert's share is its softmax among those not chosen yet whose score s is near the best one's,
- * b: (b - s)/max(|s|, b) is at most twice "jitter". Those with the largest shares
- * are chosen, after "correction" [count] is added, of the best "of_groups" of "groups", those with
- * the largest sum of their two best, or with "by_best" those with the best expert. "shared": a block of all tokens, times the sigmoid of
- * "weight".
+ * b: (b - s)/max(|s|, b) is at most twice "jitter". Those with the largest shares are chosen, after
+ * "correction" [count] is added, of the best "of_groups" of "groups", those with the largest sum of
+ * their two best, or with "by_best" those with the best expert. "shared": a block of all tokens,
+ * times the sigmoid of "weight".
  *
  * * last: logits are divided by "divide" or multiplied by "multiply", then capped to "cap".
  *

@@ -221,26 +221,30 @@ static void start_random(uint64_t seed, struct al_cp_terms *t)
 	al_random_destroy(random);
 }
 
-/* Random numbers of this part of their size are added to the best factors. */
-static const double SHAKEN = 0.6;
+/* So likely each term of the best is drawn anew; the others stay. */
+static const double RENEWED = 0.3;
 
-static void shake(struct al_matrix from, struct al_matrix to, struct al_random *random)
+static void renew(struct al_matrix from, struct al_matrix to, const bool *is_new,
+	struct al_random *random)
 {
 	const size_t n = to.rows * to.cols;
 	const double size = sqrt(al_inner(al_view(from), al_view(from)) / (double)n);
 
 	al_random_gaussian(random, to.data, n);
 	for (size_t i = 0; i < n; i++)
-		to.data[i] = from.data[i] + SHAKEN * size * to.data[i];
+		to.data[i] = is_new[i / to.rows] ? size * to.data[i] : from.data[i];
 }
 
-static void start_shaken(const struct al_cp *best, uint64_t seed, struct al_cp_terms *t)
+static void start_renewed(const struct al_cp *best, uint64_t seed, struct al_cp_terms *t)
 {
 	struct al_random *random = al_random_create(seed, 0, 0, 0);
+	AL_FREED bool *is_new = al_alloc(t->query.cols, sizeof(*is_new));
 
-	shake(best->query, t->query, random);
-	shake(best->key, t->key, random);
-	shake(best->mixing, t->mixing, random);
+	for (size_t i = 0; i < t->query.cols; i++)
+		is_new[i] = al_random_uniform(random) < RENEWED;
+	renew(best->query, t->query, is_new, random);
+	renew(best->key, t->key, is_new, random);
+	renew(best->mixing, t->mixing, is_new, random);
 	al_random_destroy(random);
 }
 
@@ -250,7 +254,7 @@ static bool start(const struct al_heads *heads, const struct al_cp_options *o,
 	struct al_error *err)
 {
 	if (start == AL_CP_AUTO) {
-		start_shaken(best, o->seed, terms);
+		start_renewed(best, o->seed, terms);
 		return true;
 	}
 	if (start == AL_CP_GREEDY)

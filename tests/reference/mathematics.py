@@ -15,7 +15,6 @@ import heads
 HERE = os.path.dirname(os.path.abspath(__file__))
 NEAR = 1e-5  # relative; our forms come from single precision
 BEST = 1.001  # an error may be so many times another one's
-RESTARTS = 20  # CP ends in local minima, other ones from other starts
 
 
 def tables(program, *words):
@@ -24,9 +23,8 @@ def tables(program, *words):
 
 
 def errors(program, path, folder, method, rank):
-    more = ['--restarts', str(RESTARTS)] if method == 'collab' else []
     rows = tables(program, 'compress', path, '--heads', str(heads.N_HEADS), '--method', method, '--rank', str(rank),
-                  '--quality', 'best', *more, '--force', '-o', folder + '/out.safetensors')['compress']
+                  '--quality', 'best', '--force', '-o', folder + '/out.safetensors')['compress']
     os.remove(folder + '/out.safetensors')
     return [row['relative_error'] for row in rows]
 
@@ -64,7 +62,7 @@ def rows_of_agreement(made_by, ratios, scores, ranks, shares):
         return agreement.versions(made_by, name)
 
     yield 'error of CP (collaborative attention) at equal rank', judge('tensorly'), ratios['cp'], BEST, \
-        'at most 1.001 times the best of six starts, with --quality best --restarts %d' % RESTARTS
+        'at most 1.001 times the best of six starts, with --quality best'
     yield 'error of a partial Tucker decomposition at equal rank', judge('tensorly'), ratios['tucker'], BEST, 'at most 1.001 times'
     near = 'within 1e-5'
     yield 'composition scores of heads of two layers', judge('transformer-lens'), scores, NEAR, near
