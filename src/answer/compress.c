@@ -5,12 +5,13 @@
 #include "answer/calibration.h"
 #include "answer/kernel.h"
 #include "answer/progress.h"
+#include "answer/translate.h"
 #include "model/calibration/imatrix.h"
 #include "linalg/kernel.h"
 
 struct compression {
 	struct al_session *session;
-	struct al_opened_checkpoint *opened;
+	struct al_opened_checkpoint *opened; /* under the names of what is written */
 	const struct al_compress_options *options;
 	const char *file;
 	struct al_progress *progress;
@@ -53,8 +54,9 @@ static bool check(void *context, const char *written, struct al_error *err)
 			c->file);
 }
 
-static bool compress(struct al_session *session, struct al_opened_checkpoint *opened,
-	struct al_compress_options *options, struct al_error *err)
+static bool compress(struct al_session *session, struct al_opened_checkpoint *original,
+	struct al_opened_checkpoint *opened, struct al_compress_options *options,
+	struct al_error *err)
 {
 	const char *file = ((const struct al_compress_words *)session->options)->file;
 	struct compression c = {.session = session,
@@ -79,7 +81,9 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 	options->context = &c;
 	if (!al_compress(&opened->view, options, file, table, heads, err))
 		return false;
-	if (!al_opened_checkpoint_note_whole(opened, table, err))
+	if (opened->note)
+		al_table_warn(table, "%s", opened->note);
+	if (!al_opened_checkpoint_note_whole(original, table, err))
 		return false;
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
@@ -115,14 +119,14 @@ static bool open_imatrix(struct al_session *session, const struct al_opened_chec
 }
 
 /* The calibration or importance matrix, and the model that runs for W_O. */
-static bool open_data(struct al_session *session, struct al_opened_checkpoint *opened,
-	struct al_data *data, const struct al_imatrix **imatrix, struct al_error *err)
+static bool open_data(struct al_session *session, const struct al_checkpoint *original,
+	struct al_opened_checkpoint *opened, struct al_data *data,
+	const struct al_imatrix **imatrix, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
 
 	if (o->calibration) {
-		data->calibration = al_session_calibration(session, o->calibration,
-			opened->checkpoint, err);
+		data->calibration = al_session_calibration(session, o->calibration, original, err);
 		if (!data->calibration)
 			return false;
 	}
@@ -152,6 +156,17 @@ static void next(struct al_session *session, const char *file)
 		al_session_options_text(session, taken));
 }
 
+/* Blocks of numbers have no place in the hub's files. */
+static void choose_dtype(const struct al_checkpoint *checkpoint,
+	struct al_compress_options *options)
+{
+	const bool is_hub = checkpoint->of && !checkpoint->shards[0].pairs;
+
+	for (size_t i = 0; is_hub && !options->dtype && i < checkpoint->n_tensors; i++)
+		if (checkpoint->tensors[i].dtype->block_elements > 1)
+			options->dtype = al_dtype_named("f16");
+}
+
 static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
@@ -159,10 +174,16 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 
 	if (!al_compress_read(session, &options, err))
 		return false;
-	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+	struct al_opened_checkpoint *original = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (!opened || !open_data(session, opened, &options.data, &options.imatrix, err)
-		|| !compress(session, opened, &options, err))
+	struct al_opened_checkpoint *opened = original;
+	if (!original
+		|| !al_session_translate(session, &o->layout,
+			al_translation_for(original->checkpoint, o->file), &opened, err))
+		return false;
+	choose_dtype(opened->checkpoint, &options);
+	if (!open_data(session, original->checkpoint, opened, &options.data, &options.imatrix, err)
+		|| !compress(session, original, opened, &options, err))
 		return false;
 	if (options.data.calibration)
 		note_calibration(session, options.data.calibration);

@@ -5,6 +5,7 @@
 #include "answer/progress.h"
 #include "answer/kernel.h"
 #include "shrink/trial.h"
+#include "answer/translate.h"
 
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
 	const char *shown, const struct al_verify_options *options, bool *holds,
@@ -222,6 +223,18 @@ static bool judge(struct al_session *session, struct al_model_view *view, const 
 	return ok && al_checkpoint_check_unchanged(compressed, err);
 }
 
+/* The original under the copy's names. */
+static bool translate(struct al_session *session, struct al_opened_checkpoint **opened,
+	const char *path, struct al_error *err)
+{
+	const struct verify_options *o = session->options;
+	const struct al_checkpoint *copy = al_session_file(session, path, err);
+
+	return copy
+		&& al_session_translate(session, &o->layout,
+			al_translation_of((*opened)->checkpoint, copy), opened, err);
+}
+
 static bool run_verify(struct al_session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
@@ -242,7 +255,8 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 2), true, err);
-	if (!opened || (has_input && !judge(session, &opened->view, compressed, &o->input, err))
+	if (!opened || !translate(session, &opened, compressed, err)
+		|| (has_input && !judge(session, &opened->view, compressed, &o->input, err))
 		|| !al_verify_add_table(session, &opened->view, compressed, compressed, &options,
 			&holds, err))
 		return false;

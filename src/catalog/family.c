@@ -369,6 +369,9 @@ static const struct al_field family_fields[] = {
 	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
 	{AL_KEY("forward", BY, 0), .read = read_forward},
 	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},
+	{AL_KEY("gguf", BY, AT(gguf)), .read = al_read_exchange},
+	{AL_KEY("hub", MEMBERS, AT(hub)), .n_offset = AT(n_hub), .read = al_read_hub,
+		.item_size = sizeof(struct al_exchange_pair), .most = AL_FAMILY_ITEMS},
 };
 #undef AT
 static const struct al_record family_record = {

@@ -75,7 +75,14 @@
  *   file has the names that the text's family has; of the others' it has vision_d_model,
  *   audio_n_layers; and has_vision is 0 where the config has no such object. What is in no
  *   component's file is marked by "component" of a tensor: "projector". A family that is a
- *   component of others may itself be that of a config. */
+ *   component of others may itself be that of a config.
+ *
+ * * "gguf" is the same model in llama.cpp's files: its "architecture" there; "sizes", keys of the
+ * metadata behind the architecture's name and formulas that give them, 0 for a key that the file
+ * doesn't get; "numbers", keys and where the config has them; "tensors", names there and here; and
+ * "scaling", the types of rope_scaling that llama.cpp runs. The family of those files names this
+ * one in "hub", by their model_type. What else differs (a matrix' order, rotary pairs, norms with
+ * an offset) the facts of the two families show. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -321,6 +328,33 @@ static inline bool al_component_has_extras(enum al_component component)
 	return component != AL_COMPONENT_VISION && component != AL_COMPONENT_AUDIO;
 }
 
+/* Of a model in llama.cpp's files. */
+struct al_exchange_pair {
+	const char *name, *of;
+};
+
+struct al_exchange_size {
+	const char *name;
+	const struct al_formula *value;
+};
+
+struct al_exchange_number {
+	const char *name;
+	struct al_config_number value;
+};
+
+struct al_exchange {
+	const char *architecture;
+	struct al_exchange_size *sizes;
+	size_t n_sizes;
+	struct al_exchange_number *numbers;
+	size_t n_numbers;
+	struct al_exchange_pair *tensors;
+	size_t n_tensors;
+	const char **scaling;
+	size_t n_scaling;
+};
+
 /* A class of the reference implementation, as a config's "architectures" names it: which symbols
  * (that tensors of heads and poolers are of) have another value than 0 in it. */
 struct al_architecture {
@@ -353,6 +387,9 @@ struct al_family {
 	size_t n_tensors;
 	struct al_extra *extras; /* [0 .. AL_FAMILY_EXTRAS] */
 	size_t n_extras;
+	const struct al_exchange *gguf; /* NULL: llama.cpp's names aren't known */
+	struct al_exchange_pair *hub; /* of a family of its files: model_type, family */
+	size_t n_hub;
 	bool runs, is_encoder; /* "forward" is there, its own or its text's; its kind */
 };
 

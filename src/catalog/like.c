@@ -145,16 +145,30 @@ static bool merge(struct merge *m, struct al_item *into, const struct al_item *d
 	return true;
 }
 
+static void remove_member(struct al_item *object, const char *key)
+{
+	struct al_item **at = find(&object->first, key);
+
+	if (*at)
+		*at = (*at)->next;
+}
+
 /* What no family has from another one. */
 static void remove_own(struct al_item *family)
 {
-	static const char *const own[] = {"name", "title", "source", "note", "model_types", "like"};
+	static const char *const own[] = {"name", "title", "source", "note", "model_types", "like", "hub"};
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		struct al_item **at = find(&family->first, own[i]);
-		if (*at)
-			*at = (*at)->next;
-	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		remove_member(family, own[i]);
+}
+
+/* Another program's names are a family's own, unless it has something to say about them. */
+static void remove_names(struct al_item *family, struct al_item *differences)
+{
+	static const char key[] = "gguf";
+
+	if (!*find(&differences->first, key))
+		remove_member(family, key);
 }
 
 static void finish(void *base)
@@ -199,6 +213,7 @@ static bool complete(struct al_catalog *catalog, struct al_json *doc, int depth,
 	struct al_item base = *doc->base->root;
 	*like = node->next;
 	remove_own(&base);
+	remove_names(&base, root);
 	if (!merge(&m, &base, root))
 		return false;
 	root->first = base.first;

@@ -147,7 +147,7 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err) AL
 
 /* ---- write_gguf.c ---- */
 
-/* Refuses to write a GGUF file from another one's model, or what llama.cpp can't run. */
+/* Refuses to write as GGUF what llama.cpp can't run. */
 bool al_job_check_gguf(const struct al_job *job, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 

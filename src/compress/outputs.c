@@ -99,7 +99,7 @@ static bool writes_folder(const struct al_job *job, const char *path)
 
 	if (kind != AL_PATH_NONE)
 		return kind == AL_PATH_FOLDER;
-	return al_ends_with(path, "/")
+	return al_ends_with(path, "/") || source->of
 		|| (!al_ends_with(path, ".safetensors")
 			&& (source->index || al_path_kind(source->path) == AL_PATH_FOLDER));
 }
@@ -167,11 +167,12 @@ static const char *temporary_path(struct al_job *job, const char *path)
 }
 
 /* All tensors go into a safetensors file, those as they are too. */
-static bool check_formats(const struct al_checkpoint *checkpoint, struct al_error *err)
+static bool check_formats(const struct al_checkpoint *checkpoint, const struct al_dtype *dtype,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
 		const struct al_tensor *tensor = &checkpoint->tensors[i];
-		if (!tensor->dtype->stored)
+		if (!tensor->dtype->stored && !dtype)
 			return al_fail(err, AL_EINPUT,
 				"tensor %s has dtype %s, which a safetensors file can't hold%s",
 				tensor->name, al_dtype_title(tensor->dtype),
@@ -189,7 +190,7 @@ bool al_job_open_output(struct al_job *job, const char *path, struct al_error *e
 
 	return ok
 		&& (job->writes_gguf ? al_job_check_gguf(job, path, err)
-				     : check_formats(job->view->checkpoint, err))
+				     : check_formats(job->view->checkpoint, job->dtype, err))
 		&& al_spill_open(&job->aside, temporary_path(job, path), err);
 }
 

@@ -195,7 +195,7 @@ static const char *find_readers(struct al_job *job, const struct al_head_sizes *
 	if (checkpoint->shards[0].pairs)
 		return "its tensors keep GGUF's names, which only attnledger reads in a "
 		       "safetensors file; -o FILE.gguf writes one that llama.cpp runs";
-	if (checkpoint->header_config && !checkpoint->config)
+	if (checkpoint->header_config && !checkpoint->config && !checkpoint->of)
 		return "attnledger reads it, other programs don't";
 	return al_format(&job->arena, "%s%s",
 		job->writes_folder

@@ -27,19 +27,13 @@ static const char *reason_of(const struct al_compress_options *options)
 
 bool al_job_check_gguf(const struct al_job *job, const char *path, struct al_error *err)
 {
-	const struct al_checkpoint *source = job->view->checkpoint;
 	const char *reason = reason_of(job->options);
 
-	if (reason)
-		return al_fail(err, AL_EINPUT,
+	return !reason
+		|| al_fail(err, AL_EINPUT,
 			"-o %s: llama.cpp can't run --method %s (%s); use gqa, drop or merge, or "
 			"-o FILE.safetensors",
 			path, al_method_names[job->options->method], reason);
-	return source->shards[0].pairs
-		|| al_fail(err, AL_EINPUT,
-			"-o %s: names and tokenizer are copied from a GGUF file, and %s isn't one: "
-			"convert it with llama.cpp's scripts first, or use -o FILE.safetensors",
-			path, source->path);
 }
 
 static bool fail_uneven(const struct al_job *job, struct al_error *err)

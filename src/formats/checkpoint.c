@@ -333,6 +333,8 @@ static bool check_header(const struct al_shard *shard, struct al_error *err)
 
 bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint, struct al_error *err)
 {
+	if (checkpoint->of)
+		return al_checkpoint_check_unchanged(checkpoint->of, err);
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		if (!al_source_check_unchanged(&checkpoint->shards[i].source, err)
 			|| !check_header(&checkpoint->shards[i], err))

@@ -48,6 +48,7 @@ struct al_metadata {
 #define AL_CHECKPOINT_CONFIG "attnledger.config"
 
 struct al_checkpoint {
+	const struct al_checkpoint *of; /* whose tensors these are under other names; or NULL */
 	struct al_budget budget; /* of all files */
 	struct al_arena arena;
 	const char *path; /* as it was given */

@@ -1,10 +1,11 @@
 /* Writing GGUF. */
 #include "formats/gguf_write.h"
 
+#include "base/spill.h"
 #include "formats/gguf.h"
 
 enum { VERSION = 3, COUNT_OF_PAIRS_AT = 16 };
-enum { VALUE_U32 = 4, VALUE_TEXT = 8, VALUE_LIST = 9 };
+enum { VALUE_U32 = 4, VALUE_I32, VALUE_F32, VALUE_FLAG, VALUE_TEXT, VALUE_LIST };
 
 static void add_u32(struct al_text *out, uint32_t number)
 {
@@ -31,6 +32,21 @@ struct metadata {
 	uint64_t n; /* that are in the header already */
 };
 
+static void add_list(struct al_text *out, const struct al_gguf_entry *entry)
+{
+	add_u32(out, VALUE_LIST);
+	add_u32(out, entry->list ? VALUE_TEXT : entry->reals ? VALUE_F32 : VALUE_I32);
+	add_u64(out, entry->n_list);
+	for (size_t i = 0; entry->list && i < entry->n_list; i++)
+		add_text(out, entry->list[i]);
+	if (entry->reals)
+		al_text_add_bytes(out, (const char *)entry->reals,
+			entry->n_list * sizeof(*entry->reals));
+	if (entry->wholes)
+		al_text_add_bytes(out, (const char *)entry->wholes,
+			entry->n_list * sizeof(*entry->wholes));
+}
+
 static void add_entry(struct al_text *out, struct metadata *metadata,
 	const struct al_gguf_entry *entry)
 {
@@ -38,15 +54,17 @@ static void add_entry(struct al_text *out, struct metadata *metadata,
 		return;
 	metadata->n++;
 	add_text(out, entry->key);
-	if (entry->text) {
+	if (entry->list || entry->reals || entry->wholes) {
+		add_list(out, entry);
+	} else if (entry->text) {
 		add_u32(out, VALUE_TEXT);
 		add_text(out, entry->text);
-	} else if (entry->list) {
-		add_u32(out, VALUE_LIST);
-		add_u32(out, VALUE_TEXT);
-		add_u64(out, entry->n_list);
-		for (size_t i = 0; i < entry->n_list; i++)
-			add_text(out, entry->list[i]);
+	} else if (entry->is_flag) {
+		add_u32(out, VALUE_FLAG);
+		al_text_add_bytes(out, entry->number ? "\1" : "\0", 1);
+	} else if (entry->is_real) {
+		add_u32(out, VALUE_F32);
+		al_text_add_bytes(out, (const char *)&entry->real, sizeof(entry->real));
 	} else {
 		add_u32(out, VALUE_U32);
 		add_u32(out, entry->number);
@@ -146,6 +164,31 @@ bool al_gguf_create(struct al_tensor_writer **out, const char *path, const struc
 		if (!add_tensor(&header, &tensors[i], alignment, &at, &data_bytes, err))
 			return false;
 	return al_tensor_writer_create(out, path, &header, data_bytes, alignment, err);
+}
+
+bool al_gguf_make_header(struct al_checkpoint *checkpoint, struct al_spill *aside,
+	const struct al_gguf_entry *entries, size_t n, struct al_error *err)
+{
+	struct al_shard *shard = &checkpoint->shards[0];
+	struct al_listing listing = {.checkpoint = checkpoint, .shard = shard};
+	AL_FREED struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
+	struct metadata metadata = {.entries = entries, .n_entries = n};
+	uint64_t at;
+	AL_TEXT(bytes);
+
+	for (size_t i = 0; i < n; i++)
+		add_entry(&bytes, &metadata, &entries[i]);
+	if (!al_spill_open(aside, NULL, err)
+		|| !al_spill_put(aside, bytes.data, bytes.length, &at, err))
+		return false;
+	shard->source = aside->source;
+	shard->source.path = checkpoint->path;
+	*gguf = (struct al_gguf){.listing = &listing, .arena = &checkpoint->arena};
+	al_cursor_init(&gguf->cursor, &shard->source, shard->source.bytes);
+	if (!al_gguf_take_pairs(gguf, metadata.n, err))
+		return false;
+	al_gguf_set_config(checkpoint);
+	return true;
 }
 
 static bool append(struct al_tensor_writer *writer, const struct al_gguf_vector *vectors, size_t n,

@@ -3,13 +3,17 @@
 
 #include "formats/tensor_writer.h"
 
-/* A key: a text, a list of texts, or a number below 2^32. */
+/* A key: a text, a list, a number below 2^32, true or false, or a float32. */
 struct al_gguf_entry {
 	const char *key;
 	const char *text; /* NULL: not a text */
-	const char *const *list; /* [n_list]; NULL: not a list */
+	const char *const *list; /* [n_list]; NULL: not a list of texts ... */
+	const float *reals; /* ... of float32 ... */
+	const int32_t *wholes; /* ... of int32 */
 	size_t n_list;
+	bool is_flag, is_real;
 	uint32_t number;
+	float real;
 	bool is_left_out; /* a key of the source that the file doesn't get */
 };
 
@@ -20,6 +24,12 @@ struct al_gguf_entry {
 bool al_gguf_create(struct al_tensor_writer **out, const char *path, const struct al_shard *source,
 	const struct al_gguf_entry *entries, size_t n_entries, const struct al_tensor *tensors,
 	size_t n_tensors, struct al_error *err) AL_MUST_CHECK;
+
+/* Puts the entries aside as a file's metadata, and makes the checkpoint's only shard of them: what
+ * reads metadata and header_config reads these. The tensors must be listed already. */
+struct al_spill;
+bool al_gguf_make_header(struct al_checkpoint *checkpoint, struct al_spill *aside,
+	const struct al_gguf_entry *entries, size_t n, struct al_error *err) AL_MUST_CHECK;
 
 /* A vector of float32. */
 struct al_gguf_vector {

@@ -154,6 +154,55 @@ static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_pla
 	return member->is_aside;
 }
 
+/* ---- made of another tensor ---- */
+
+static void gather_made(const struct al_made *made, const double *from, double *out)
+{
+	struct al_layout layout = {.strides = made->strides};
+
+	al_layout_gather(&(struct al_tensor){.dtype = al_dtype_named("f64"),
+				 .shape = made->shape,
+				 .n_dims = made->n_dims,
+				 .layout = &layout},
+		from, out);
+}
+
+static bool make(const struct al_tensor *tensor, struct al_spill *aside, struct al_place *place,
+	struct al_error *err)
+{
+	const struct al_made *made = tensor->layout->made;
+	const size_t n = (size_t)tensor->n_elements;
+	AL_FREED double *from = al_try_calloc(n, sizeof(*from), err);
+	AL_FREED double *out = from ? al_try_calloc(n, sizeof(*out), err) : NULL;
+	const struct al_selection all = {.run = tensor->n_elements, .n_runs = 1};
+
+	if (!out
+		|| (!made->numbers
+			&& !al_tensor_read_double(made->checkpoint, made->tensor, &all, from, n,
+				err)))
+		return false;
+	if (made->numbers)
+		memcpy(out, made->numbers, n * sizeof(*out));
+	else if (made->n_dims > 0)
+		gather_made(made, from, out);
+	else
+		memcpy(out, from, n * sizeof(*out));
+	for (size_t i = 0; i < n; i++)
+		out[i] += made->plus;
+	tensor->dtype->from_double(out, n, (unsigned char *)from);
+	place->source = &aside->source;
+	return al_spill_put(aside, from, tensor->bytes, &place->offset, err);
+}
+
+/* Its bytes are the other tensor's. */
+static bool is_renamed(const struct al_tensor *tensor)
+{
+	const struct al_made *made = tensor->layout ? tensor->layout->made : NULL;
+
+	return made && !made->numbers && made->n_dims == 0 && made->plus == 0
+		&& made->tensor->dtype == tensor->dtype;
+}
+
 static bool lay_out(const struct al_checkpoint *checkpoint, struct al_laid *laid,
 	const struct al_tensor *tensor, struct al_place *place, struct al_error *err)
 {
@@ -161,6 +210,7 @@ static bool lay_out(const struct al_checkpoint *checkpoint, struct al_laid *laid
 
 	if (!open_aside(checkpoint, laid, err)
 		|| (layout->archive && !unpack(laid, layout, place, err))
+		|| (layout->made && !make(tensor, &laid->aside, place, err))
 		|| ((layout->strides || layout->is_swapped)
 			&& !put_in_order(tensor, &laid->aside, place, err)))
 		return false;
@@ -176,6 +226,8 @@ bool al_tensor_place(const struct al_checkpoint *checkpoint, const struct al_ten
 	struct al_laid *laid = checkpoint->laid;
 	bool ok = true;
 
+	if (is_renamed(tensor))
+		return al_tensor_place(layout->made->checkpoint, layout->made->tensor, place, err);
 	*place = (struct al_place){&checkpoint->shards[tensor->shard].source,
 		layout ? layout->offset : tensor->offset};
 	if (!layout || tensor->n_elements == 0)

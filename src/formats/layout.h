@@ -9,7 +9,19 @@
 
 enum { AL_LAYOUT_MOST_DIMS = 64 };
 
+/* A tensor of another checkpoint's under this one's name, in float64 on its way: gathered, then
+ * something is added to each number, then rounded to the tensor's format. */
+struct al_made {
+	const struct al_checkpoint *checkpoint;
+	const struct al_tensor *tensor;
+	const double *numbers; /* in the tensor's place, or NULL */
+	int64_t shape[4], strides[4]; /* [n_dims], of the new order in the old one */
+	size_t n_dims; /* 0: the order is the same */
+	double plus;
+};
+
 struct al_layout {
+	const struct al_made *made; /* alone, or NULL */
 	struct al_archive *archive; /* where the tensor is packed; else NULL */
 	size_t member;
 	uint64_t offset; /* of its first number, in the member or in the file */

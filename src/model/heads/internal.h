@@ -31,9 +31,6 @@ bool al_prefix_find(struct al_model_view *view);
 bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err);
 
-/* The name with every loop variable ("{layer}" and the like) replaced by `index`. */
-char *al_name_fill(struct al_arena *arena, const char *name, int64_t index);
-
 /* Replaces `variable` by `index`, the other loop variables by `others`; NULL: all by `index`. */
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others);

@@ -166,3 +166,6 @@ void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
  * tensor's name, where numbers are NaN or infinite. */
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The name with every loop variable ("{layer}" and the like) replaced by `index`. */
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t index);

@@ -154,16 +154,6 @@ struct around {
  * tokenizer.json, by the names that llama.cpp's converter gives them ----
  *= ggml-org/llama.cpp, convert_hf_to_gguf_update.py */
 
-enum { MOST_PRE_NAMES = 6, MOST_SPLITS = 3 };
-
-struct pre {
-	const char *names[MOST_PRE_NAMES]; /* NULL behind the last one */
-	const char *splits[MOST_SPLITS]; /* regular expressions; none: GPT-2's */
-	bool splits_digits, is_nfc;
-	bool adds_bos; /* where the file doesn't name one */
-	bool ignores_merges;
-};
-
 #define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define WORDS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
@@ -177,7 +167,7 @@ struct pre {
 #define LLAMA_3 ENGLISH WORDS "|\\p{N}{1,3}" REST
 #define QWEN_2 ENGLISH WORDS "|\\p{N}" REST
 
-static const struct pre pres[] = {
+static const struct al_pre pres[] = {
 	{.names = {"gpt-2", "phi-2", "olmo", "mpt", "exaone4", "modern-bert"}},
 	{.names = {"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone"},
 		.splits_digits = true},
@@ -201,11 +191,28 @@ static const struct pre pres[] = {
 };
 enum { N_PRES = sizeof(pres) / sizeof(*pres) };
 
-/* One that isn't known is refused by its name. */
-static bool find_pre(const char *name, const struct pre **out, struct al_error *err)
+static bool splits_alike(const struct al_pre *a, const struct al_pre *b)
+{
+	for (size_t i = 0; i < AL_PRE_SPLITS && (a->splits[i] || b->splits[i]); i++)
+		if (!a->splits[i] || !b->splits[i] || strcmp(a->splits[i], b->splits[i]) != 0)
+			return false;
+	return a->splits_digits == b->splits_digits && a->is_nfc == b->is_nfc
+		&& a->ignores_merges == b->ignores_merges;
+}
+
+const char *al_pre_name(const struct al_pre *pre)
 {
 	for (size_t i = 0; i < N_PRES; i++)
-		for (size_t j = 0; j < MOST_PRE_NAMES && pres[i].names[j]; j++)
+		if (splits_alike(&pres[i], pre))
+			return pres[i].names[0];
+	return NULL;
+}
+
+/* One that isn't known is refused by its name. */
+static bool find_pre(const char *name, const struct al_pre **out, struct al_error *err)
+{
+	for (size_t i = 0; i < N_PRES; i++)
+		for (size_t j = 0; j < AL_PRE_NAMES && pres[i].names[j]; j++)
 			if (strcmp(pres[i].names[j], name) == 0) {
 				*out = &pres[i];
 				return true;
@@ -253,7 +260,7 @@ static bool add_merges(struct vocabulary *v, struct al_error *err)
 	return true;
 }
 
-static bool add_splits(struct vocabulary *v, const struct pre *pre, struct al_error *err)
+static bool add_splits(struct vocabulary *v, const struct al_pre *pre, struct al_error *err)
 {
 	struct al_text_steps *steps = &v->pipeline->pre_tokenizer;
 
@@ -262,7 +269,7 @@ static bool add_splits(struct vocabulary *v, const struct pre *pre, struct al_er
 			(struct al_step){.run = al_step_split,
 				.regex = "\\p{N}",
 				.behavior = AL_SPLIT_ISOLATED});
-	for (size_t i = 0; i < MOST_SPLITS && pre->splits[i]; i++) {
+	for (size_t i = 0; i < AL_PRE_SPLITS && pre->splits[i]; i++) {
 		struct al_step step = {.run = al_step_split, .behavior = AL_SPLIT_ISOLATED};
 		if (!al_pattern_compile(v->arena, pre->splits[i], &step.pattern, err))
 			return false;
@@ -277,7 +284,7 @@ static bool add_splits(struct vocabulary *v, const struct pre *pre, struct al_er
 static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *err)
 {
 	const char *name = find_text(v->checkpoint, KEY("pre"));
-	const struct pre *pre = NULL;
+	const struct al_pre *pre = NULL;
 
 	if (!name)
 		return al_fail(err, AL_EINPUT, KEY("pre") " is missing, so words can't be split");

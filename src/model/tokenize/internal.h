@@ -370,6 +370,20 @@ void al_added_step(const struct al_pipeline *pipeline, struct al_arena *arena, b
 
 /* ---- GGUF ---- */
 
+enum { AL_PRE_NAMES = 6, AL_PRE_SPLITS = 3 };
+
+/* Where a text is split before byte-pair encoding. */
+struct al_pre {
+	const char *names[AL_PRE_NAMES]; /* NULL behind the last one */
+	const char *splits[AL_PRE_SPLITS]; /* regular expressions; none: GPT-2's */
+	bool splits_digits, is_nfc;
+	bool adds_bos; /* where the file doesn't name one */
+	bool ignores_merges;
+};
+
+/* llama.cpp's name of what splits texts so; NULL: it has none that is known. */
+const char *al_pre_name(const struct al_pre *pre);
+
 /* Does the checkpoint's first file name a tokenizer? */
 bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint);
 

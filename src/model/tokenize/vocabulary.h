@@ -1,0 +1,37 @@
+/* A tokenizer.json's vocabulary as llama.cpp's files hold it. */
+#pragma once
+
+#include "base/base.h"
+
+enum al_token_type {
+	AL_TOKEN_NORMAL = 1,
+	AL_TOKEN_UNKNOWN,
+	AL_TOKEN_CONTROL,
+	AL_TOKEN_USER_DEFINED,
+	AL_TOKEN_UNUSED,
+	AL_TOKEN_BYTE,
+};
+
+struct al_vocabulary {
+	const char *model; /* "llama": pairs by scores; "gpt2": by a list of merges */
+	const char *pre; /* how texts are split; NULL: they aren't */
+	const char **tokens; /* [n], of unused numbers too */
+	int32_t *types;
+	float *scores; /* NULL: there are merges */
+	size_t n;
+	const char **merges;
+	size_t n_merges;
+	int32_t first, last; /* what comes before and after a text; -1: nothing */
+	int32_t unknown;
+	bool adds_space; /* before a text */
+};
+
+/* Reads the file, for a model of `n_tokens`; all is in the arena. Refused, in a line: what llama.cpp
+ * has no counterpart for, and what makes other tokens of a sample of texts than `check` makes. */
+bool al_vocabulary_read(struct al_vocabulary *out, struct al_arena *arena, const char *path,
+	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;
+
+/* Fails where the checkpoint's own tokenizer and that file make different tokens of a sample. */
+struct al_checkpoint;
+bool al_vocabulary_check(const struct al_checkpoint *checkpoint, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
