@@ -7,7 +7,7 @@
 struct al_opened_checkpoint {
 	struct al_checkpoint *checkpoint;
 	struct al_model_view view;
-	const char *note; /* of one under another program's names: what that does otherwise; or NULL */
+	const char *note; /* under another program's names: what that does otherwise; or NULL */
 };
 
 struct al_layout_options {

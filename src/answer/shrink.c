@@ -5,6 +5,7 @@
 
 #include "answer/kernel.h"
 #include "answer/progress.h"
+#include "answer/translate.h"
 #include "base/hash.h"
 #include "base/mount.h"
 #include "base/temporary.h"
@@ -234,7 +235,10 @@ static bool prepare(struct shrinking *s, struct al_error *err)
 
 	s->opened = al_session_checkpoint(session, &words_of(s)->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (!s->opened)
+	if (!s->opened
+		|| (al_translation_for(s->opened->checkpoint, words_of(s)->file) == AL_AS_GGUF
+			&& !al_session_translate(session, &words_of(s)->layout, AL_AS_GGUF,
+				&s->opened, err)))
 		return false;
 	s->from = (struct al_drafting){.view = &s->opened->view,
 		.path = without_slash(&session->arena, words_of(s)->file),

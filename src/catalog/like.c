@@ -156,7 +156,8 @@ static void remove_member(struct al_item *object, const char *key)
 /* What no family has from another one. */
 static void remove_own(struct al_item *family)
 {
-	static const char *const own[] = {"name", "title", "source", "note", "model_types", "like", "hub"};
+	static const char *const own[] = {"name", "title", "source", "note", "model_types", "like",
+		"hub"};
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		remove_member(family, own[i]);

@@ -26,8 +26,8 @@ struct al_vocabulary {
 	bool adds_space; /* before a text */
 };
 
-/* Reads the file, for a model of `n_tokens`; all is in the arena. Refused, in a line: what llama.cpp
- * has no counterpart for, and what makes other tokens of a sample of texts than `check` makes. */
+/* Reads the file, or tokenizer.bin, for a model of `n_tokens`; all is in the arena. Refused: what
+ * llama.cpp has no counterpart for. */
 bool al_vocabulary_read(struct al_vocabulary *out, struct al_arena *arena, const char *path,
 	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;
 
