@@ -197,8 +197,10 @@ static void add_formats(struct al_session *session, const struct al_draft *draft
 	struct al_table *table = al_session_table(session, "formats", format_fields, 0,
 		"Number formats of the tensors");
 
-	for (size_t i = 0; i < draft->n_choices; i++)
-		add_format(table, draft, i);
+	for (int purpose = 0; purpose < AL_N_PURPOSES; purpose++)
+		for (size_t i = 0; i < draft->n_choices; i++)
+			if ((int)draft->choices[i].purpose == purpose)
+				add_format(table, draft, i);
 	al_table_note(table,
 		"error: of the numbers, root mean square relative to theirs, from %d of each "
 		"tensor; norms, biases and tensors that aren't listed keep their formats",

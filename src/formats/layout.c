@@ -133,13 +133,22 @@ static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *l
 		|| al_in(err, "can't unpack the tensors of %s there", checkpoint->path);
 }
 
-bool al_layout_put_aside(const struct al_checkpoint *checkpoint, const void *bytes, size_t length,
-	uint64_t *at, struct al_error *err)
+bool al_layout_make_room(const struct al_checkpoint *checkpoint, uint64_t length, uint64_t *at,
+	struct al_error *err)
 {
 	struct al_laid *laid = checkpoint->laid;
 
-	return open_aside(checkpoint, laid, err)
-		&& al_spill_put(&laid->aside, bytes, length, at, err);
+	if (!open_aside(checkpoint, laid, err))
+		return false;
+	*at = laid->aside.source.bytes;
+	laid->aside.source.bytes += length;
+	return true;
+}
+
+bool al_layout_put_aside(const struct al_checkpoint *checkpoint, uint64_t at, const void *bytes,
+	size_t length, struct al_error *err)
+{
+	return al_spill_put_at(&checkpoint->laid->aside, at, bytes, length, err);
 }
 
 static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_place *place,

@@ -43,10 +43,12 @@ bool al_tensor_place(const struct al_checkpoint *checkpoint, const struct al_ten
 /* A copy of it that dies with the checkpoint, for a tensor. */
 struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct al_layout *layout);
 
-/* Puts bytes where what was laid out is, behind those that were put there last; a layout that has
- * been added makes the place. */
-bool al_layout_put_aside(const struct al_checkpoint *checkpoint, const void *bytes, size_t length,
-	uint64_t *at, struct al_error *err) AL_MUST_CHECK;
+/* Room for so many bytes where what was laid out is, once a layout has been added; and bytes into
+ * it, also from several threads. */
+bool al_layout_make_room(const struct al_checkpoint *checkpoint, uint64_t length, uint64_t *at,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_layout_put_aside(const struct al_checkpoint *checkpoint, uint64_t at, const void *bytes,
+	size_t length, struct al_error *err) AL_MUST_CHECK;
 
 /* How many numbers lie between a tensor's first one and the end of its last one. False on
  * overflow. */

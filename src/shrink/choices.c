@@ -175,21 +175,25 @@ static void keep_hull(struct al_choice *choice)
 	choice->n_rungs = n;
 }
 
-static bool find_rungs(struct al_draft *draft, struct al_choice *choice, bool is_gguf,
-	struct al_error *err)
-{
-	size_t most = 1;
+struct measuring {
+	const struct al_draft *draft;
+	bool is_gguf;
+	size_t n_dtypes;
+};
 
-	while (al_dtype_at(most))
-		most++;
-	choice->rungs = al_new_array(&draft->arena, struct al_rung, most + 1);
+static bool find_rungs(void *context, size_t index, struct al_error *err)
+{
+	const struct measuring *m = context;
+	const struct al_draft *draft = m->draft;
+	struct al_choice *choice = &draft->choices[index];
+
 	for (size_t i = 0; i < choice->n; i++)
 		choice->rungs[0].bytes += draft->checkpoint.tensors[choice->tensors[i]].bytes;
 	choice->n_rungs = 1;
-	for (size_t i = 0; i < most; i++) {
+	for (size_t i = 0; i < m->n_dtypes; i++) {
 		struct al_rung *rung = &choice->rungs[choice->n_rungs];
 		rung->dtype = al_dtype_at(i);
-		if (!takes(draft, choice, rung->dtype, is_gguf, &rung->bytes))
+		if (!takes(draft, choice, rung->dtype, m->is_gguf, &rung->bytes))
 			continue;
 		if (!measure(draft, choice, rung->dtype, &rung->error, err))
 			return false;
@@ -253,13 +257,17 @@ static void choose_each(struct al_draft *draft)
 
 bool al_choices_find(struct al_draft *draft, bool is_gguf, struct al_error *err)
 {
+	struct measuring m = {draft, is_gguf, 0};
+
 	draft->choices = al_new_array(&draft->arena, struct al_choice,
 		draft->checkpoint.n_tensors + 1);
 	(is_gguf ? choose_each : choose_together)(draft);
+	while (al_dtype_at(m.n_dtypes))
+		m.n_dtypes++;
 	for (size_t i = 0; i < draft->n_choices; i++)
-		if (!find_rungs(draft, &draft->choices[i], is_gguf, err))
-			return false;
-	return true;
+		draft->choices[i].rungs = al_new_array(&draft->arena, struct al_rung,
+			m.n_dtypes + 1);
+	return al_parallel(draft->n_choices, find_rungs, &m, err);
 }
 
 bool al_choices_set(struct al_draft *draft, enum al_purpose purpose, size_t rung,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compress/compress.h"
-#include "formats/recoding.h"
+#include "shrink/recoding.h"
 #include "shrink/trial.h"
 
 /* A method of compress, in some of the modules. */

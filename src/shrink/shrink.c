@@ -4,6 +4,9 @@
 
 static const struct al_fewer_heads none = {.method = AL_METHOD_IDENTITY};
 
+/* Of what the limit leaves, so much is aimed at behind a point that was refuted. */
+static const double CAUTION = .9;
+
 /* ---- what rounding costs ---- */
 
 /* KL for a squared error of 1, of all tensors for a purpose: each in the last format that it has,
@@ -93,6 +96,26 @@ bool al_shrink_show(struct al_shrink *s, const struct al_shrink_point *point,
 		&& al_path_apply(path, *draft, step, err);
 }
 
+/* Measures a point of the same path that is expected to cost what the limit allows, by what the
+ * third part of the tokens judged. */
+static bool step_back(struct al_shrink *s, struct al_shrink_point refuted, struct al_error *err)
+{
+	const double judged = al_shrink_cost(s->goal, &refuted.judging).mean;
+	struct al_draft *draft;
+	struct al_path *path;
+	size_t index;
+
+	if (refuted.step == 0)
+		return true;
+	if (!al_shrink_draft(s, &refuted.conversion, &draft, &path, err))
+		return false;
+	const size_t step = al_path_within(path,
+		CAUTION * s->goal->limit / judged * path->costs[refuted.step]);
+	return step == 0
+		|| al_shrink_measure(s, &refuted.conversion,
+			step < refuted.step ? step : refuted.step - 1, &index, err);
+}
+
 /* Where the third part of the tokens refutes a point, the next smallest one is chosen. */
 static bool judge(struct al_shrink *s, struct al_error *err)
 {
@@ -111,6 +134,8 @@ static bool judge(struct al_shrink *s, struct al_error *err)
 			return true;
 		}
 		s->n_back++;
+		if (!step_back(s, *point, err))
+			return false;
 	}
 	return true;
 }

@@ -1,7 +1,8 @@
 /* Tensors in other number formats than their own. */
-#include "formats/recoding.h"
+#include "shrink/recoding.h"
 
 #include "formats/layout.h"
+#include "linalg/linalg.h"
 
 /* A tensor as it is in one format. */
 struct copy {
@@ -32,47 +33,47 @@ const struct al_tensor *al_recoding_own(const struct al_recoding *r, size_t tens
 /* Numbers that are rounded at once: whole blocks of any format. */
 enum { NUMBERS = 64 * AL_MOST_BLOCK_ELEMENTS };
 
-static bool round_numbers(const struct al_tensor *own, const struct al_dtype *dtype,
-	double *numbers, size_t n, unsigned char *bytes, struct al_error *err)
-{
-	dtype->from_double(numbers, n, bytes);
-	dtype->to_double(bytes, n, numbers);
-	return al_count_not_finite(numbers, n) == 0
-		|| al_fail(err, AL_EINPUT, "%s can't represent the numbers of tensor %s",
-			al_dtype_title(dtype), own->name);
-}
+struct rounding {
+	const struct al_checkpoint *checkpoint;
+	const struct al_tensor *own;
+	const struct copy *copy;
+};
 
-static bool put_aside(struct al_checkpoint *checkpoint, const struct al_tensor *own,
-	struct copy *copy, struct al_error *err)
+static bool round_part(void *context, size_t part, struct al_error *err)
 {
+	const struct rounding *r = context;
+	const struct al_dtype *dtype = r->copy->dtype;
 	AL_FREED double *numbers = al_alloc(NUMBERS, sizeof(*numbers));
 	AL_FREED unsigned char *bytes = al_alloc(NUMBERS, sizeof(double));
-	const struct al_dtype *dtype = copy->dtype;
-	uint64_t at;
+	const int64_t first = (int64_t)part * NUMBERS, left = r->own->n_elements - first;
+	const size_t n = left < NUMBERS ? (size_t)left : NUMBERS;
+	const struct al_selection some = {.first = first, .run = (int64_t)n, .n_runs = 1};
 
-	for (int64_t first = 0; first < own->n_elements; first += NUMBERS) {
-		const int64_t left = own->n_elements - first, n = left < NUMBERS ? left : NUMBERS;
-		const struct al_selection some = {.first = first, .run = n, .n_runs = 1};
-		const size_t length = (size_t)n / dtype->block_elements * dtype->block_bytes;
-		if (!al_tensor_read_double(checkpoint, own, &some, numbers, (size_t)n, err)
-			|| !round_numbers(own, dtype, numbers, (size_t)n, bytes, err)
-			|| !al_layout_put_aside(checkpoint, bytes, length, &at, err))
-			return false;
-		if (first == 0)
-			copy->layout->aside_at = at;
-		copy->bytes += length;
-	}
-	return true;
+	if (!al_tensor_read_double(r->checkpoint, r->own, &some, numbers, n, err))
+		return false;
+	dtype->from_double(numbers, n, bytes);
+	dtype->to_double(bytes, n, numbers);
+	if (al_count_not_finite(numbers, n) > 0)
+		return al_fail(err, AL_EINPUT, "%s can't represent the numbers of tensor %s",
+			al_dtype_title(dtype), r->own->name);
+	return al_layout_put_aside(r->checkpoint,
+		r->copy->layout->aside_at
+			+ (uint64_t)first / dtype->block_elements * dtype->block_bytes,
+		bytes, n / dtype->block_elements * dtype->block_bytes, err);
 }
 
 static bool make_copy(struct al_checkpoint *checkpoint, struct al_recoded_tensor *tensor,
 	const struct al_dtype *dtype, struct copy **out, struct al_error *err)
 {
 	struct copy *copy = al_new(&checkpoint->arena, struct copy);
+	struct rounding r = {checkpoint, &tensor->own, copy};
 
 	copy->dtype = dtype;
 	copy->layout = al_layout_add(checkpoint, &(struct al_layout){.is_aside = true});
-	if (!put_aside(checkpoint, &tensor->own, copy, err))
+	if (!al_dtype_size(dtype, tensor->own.n_elements, &copy->bytes)
+		|| !al_layout_make_room(checkpoint, copy->bytes, &copy->layout->aside_at, err)
+		|| !al_parallel(((size_t)tensor->own.n_elements + NUMBERS - 1) / NUMBERS,
+			round_part, &r, err))
 		return false;
 	copy->next = tensor->copies;
 	*out = tensor->copies = copy;
