@@ -118,6 +118,13 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 
 	if (!layout || job->options->for_epfml || keeps_heads(layout))
 		return;
+	if (layout->is_padded) {
+		al_table_note(table,
+			"layout: zeros pad values and outputs to their old width, so llama.cpp "
+			"runs the file: the cache is as large as before, and the file only "
+			"shrinks where something packs zeros");
+		return;
+	}
 	if (job->config_note) {
 		al_table_note(table, "layout: %s", job->config_note);
 		return;

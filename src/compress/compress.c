@@ -12,6 +12,43 @@ static void keep_counts(struct al_job_module *module, const struct al_work *w)
 		: NAN;
 }
 
+/* Each of the heads gets columns of zeros behind its own. */
+static bool pad_piece(struct al_matrix *piece, int64_t heads, int64_t width, struct al_error *err)
+{
+	AL_OWNED struct al_matrix before = *piece;
+	const size_t had = piece->cols / (size_t)heads;
+
+	*piece = (struct al_matrix){0};
+	if (!before.data)
+		return true;
+	if (!al_matrix_init(piece, before.rows, (size_t)(heads * width), err))
+		return false;
+	for (size_t head = 0; head < (size_t)heads; head++)
+		if (!al_copy(al_columns(al_view(before), head * had, had),
+			    al_part(*piece, 0, head * (size_t)width, before.rows, had), err))
+			return false;
+	return true;
+}
+
+/* llama.cpp runs heads of one width: values and outputs of a lower rank keep theirs. */
+static bool pad(struct al_job *job, struct al_job_module *module, struct al_error *err)
+{
+	struct al_module_layout layout = module->layout;
+	const struct al_attention *a = layout.attention;
+	struct al_matrix *of = module->pieces.of;
+
+	if (!job->writes_gguf || layout.method != AL_METHOD_OV)
+		return true;
+	layout.is_padded = true;
+	layout.slices = NULL;
+	layout.n_slices = layout.room = 0;
+	return pad_piece(&of[AL_PIECE_VALUE], a->n_kv_heads, a->d_value, err)
+		&& pad_piece(&of[AL_PIECE_VALUE_BIAS], a->n_kv_heads, a->d_value, err)
+		&& pad_piece(&of[AL_PIECE_OUTPUT], a->n_heads, a->d_value, err)
+		&& al_layout_make(&module->layout, &job->arena, job->view->checkpoint, &layout,
+			err);
+}
+
 /* Of a file, what is made is put aside. */
 static bool keep_pieces(struct al_job *job, struct al_job_module *module, struct al_error *err)
 {
@@ -45,7 +82,7 @@ static bool make_module(struct al_job *job, struct al_job_module *module, struct
 	keep_counts(module, w);
 	if (job->options->method == AL_METHOD_COLLAB)
 		al_count_dimensions(job, module);
-	return keep_pieces(job, module, err);
+	return pad(job, module, err) && keep_pieces(job, module, err);
 }
 
 static bool do_module(struct al_job *job, const struct al_attention *a, size_t index,

@@ -127,6 +127,8 @@ static enum form form_of(const struct al_module_layout *layout, enum al_projecti
 	};
 	const enum form form = (layout->of_keys ? of_keys : forms)[layout->method][p];
 
+	if (form == NARROW && layout->is_padded)
+		return NEW;
 	return layout->is_refitted && p == AL_OUTPUT && form == KEPT ? NEW : form;
 }
 

@@ -64,6 +64,7 @@ struct al_module_layout {
 	const bool *is_dropped; /* [n_heads], drop and merge alone */
 	bool is_refitted; /* drop, merge, kv-latent: W_O is another */
 	bool of_keys; /* kv-latent: of the keys, else of the values; gqa: of the keys too */
+	bool is_padded; /* ov: each head is as wide as it was, zeros behind its rank */
 	const size_t *places; /* gqa: of the original's key/value heads among those that are
 				 grouped, [n_kv_heads]; NULL: in order */
 	struct al_slice *slices;

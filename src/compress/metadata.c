@@ -40,6 +40,8 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 			al_text_add(out, ", \"refitted\": true");
 		if (module->layout.of_keys)
 			al_text_add(out, ", \"of_keys\": true");
+		if (module->layout.is_padded)
+			al_text_add(out, ", \"padded\": true");
 		if (module->layout.places)
 			describe_places(out, &module->layout);
 		al_text_addf(out,
@@ -150,7 +152,7 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 			layout ? al_layout_kv_heads(layout) : a->n_kv_heads,
 			method == AL_METHOD_QK ? layout->rank : a->d_head);
 	al_text_addf(out, ", \"d_value\": %" PRId64,
-		method == AL_METHOD_OV ? layout->rank : a->d_value);
+		method == AL_METHOD_OV && !layout->is_padded ? layout->rank : a->d_value);
 	if (!is_folded && a->score_divisor > 0)
 		al_text_addf(out, ", \"score_divisor\": %" PRId64, a->score_divisor);
 	else if (!is_folded)

@@ -208,6 +208,7 @@ static bool check_gain(const struct al_plan *plan, struct al_error *err)
 	for (size_t i = 0; i < plan->n; i++)
 		after += plan->tensors[i].bytes;
 	return after < before || !plan->job->options->must_gain
+		|| (plan->job->n_modules > 0 && plan->job->modules[0].layout.is_padded)
 		|| al_fail(err, AL_EINPUT,
 			"the result would have %" PRIu64
 			" bytes of tensors, the source has %" PRIu64

@@ -43,7 +43,7 @@ struct recorded {
 	size_t n_dropped;
 	int64_t *places; /* of key/value heads */
 	size_t n_places;
-	bool is_refitted, of_keys;
+	bool is_refitted, of_keys, is_padded;
 	double scale;
 	int64_t parameters; /* for readers of the file, like the error */
 	double relative_error;
@@ -64,6 +64,7 @@ static const struct al_field recorded_fields[] = {
 		.item_size = sizeof(int64_t)},
 	{AL_KEY("refitted", BOOLEAN, AT(is_refitted))},
 	{AL_KEY("of_keys", BOOLEAN, AT(of_keys))},
+	{AL_KEY("padded", BOOLEAN, AT(is_padded))},
 	{AL_KEY("scale", REAL, AT(scale)), .is_required = true},
 	{AL_KEY("parameters", WHOLE, AT(parameters))},
 	{AL_KEY("relative_error", REAL, AT(relative_error))},
@@ -155,6 +156,7 @@ static bool read_layout(struct reading *v, const struct al_item *node, struct al
 			.is_dropped = is_dropped,
 			.is_refitted = recorded.is_refitted,
 			.of_keys = recorded.of_keys,
+			.is_padded = recorded.is_padded,
 			.places = places},
 		err);
 }

@@ -72,6 +72,8 @@ static bool gather(const struct al_job *job, const struct held *held, struct al_
 		return true;
 	AL_OWNED struct al_matrix before = *row;
 	*row = (struct al_matrix){0};
+	if (module->layout.method == AL_METHOD_OV) /* of other outputs than were recorded */
+		return true;
 	return al_effective_gather(&module->layout, AL_OUTPUT, al_view(before), row, err);
 }
 

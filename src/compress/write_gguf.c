@@ -13,7 +13,6 @@ static const char *const reasons[AL_N_METHODS] = {
 	[AL_METHOD_COLLAB] = "all heads share queries and keys",
 	[AL_METHOD_TUCKER] = "queries and keys are products of two matrices",
 	[AL_METHOD_QK] = "queries and keys are narrower than values",
-	[AL_METHOD_OV] = "values are narrower than keys",
 	[AL_METHOD_LATENT] = "keys or values are products of two matrices",
 	[AL_METHOD_MHE_MUL] = "all heads share queries, keys and values",
 };

@@ -46,9 +46,9 @@ METHODS = {
     'drop, a head a layer': '--method drop --drop ' + EACH, 'drop, two heads a layer': '--method drop --drop ' + PAIRS,
     'drop, two heads a layer, within blocks': '--method drop --drop 0:1,0:4,1:0,1:5,2:2,2:3',
     'drop, a head of six layers': '--method drop --drop 0:0,1:1,2:2,3:3,4:4,5:5',
-    'merge, a head a layer': '--method merge --drop 1 --calibration calibration'}
-ALONE = ('identity', 'gqa, 3 groups', 'drop, a head a layer', 'merge, a head a layer')
-SHARED = ('identity', 'gqa, 1 group', 'drop, two heads a layer')
+    'ov, rank 10, padded': '--method ov --rank 10', 'merge, a head a layer': '--method merge --drop 1 --calibration calibration'}
+ALONE = ('identity', 'gqa, 3 groups', 'drop, a head a layer', 'merge, a head a layer', 'ov, rank 10, padded')
+SHARED = ('identity', 'gqa, 1 group', 'drop, two heads a layer', 'ov, rank 10, padded')
 BLOCKS = ('identity', 'gqa, 3 groups', 'drop, two heads a layer', 'drop, two heads a layer, within blocks')
 CASES = {'llama': ALONE, 'llama in f16': ALONE, 'llama in q8_0': BLOCKS, 'llama with groups, of another width': SHARED, 'qwen2': SHARED[:2],
          'qwen3': SHARED[::2], 'granite': SHARED, 'gemma2': SHARED}
