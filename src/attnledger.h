@@ -26,6 +26,7 @@ enum al_status {
 	AL_EFORMAT =
 		5, /* wrong input: a file of weights whose format this program has no reader of */
 	AL_ECANCELLED = 6, /* the caller's callback ended the work */
+	AL_EUNSET = 7, /* wrong input: a size or recipe that the answer needs isn't set */
 };
 
 /* One line: where, what was found and what was expected. */

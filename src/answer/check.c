@@ -269,9 +269,13 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 		      slips = (int64_t)counts->slips,
 		      undecided = (int64_t)counts->verdicts[AL_UNDERIVABLE],
 		      decided = (int64_t)counts->numbers - undecided;
-	const char *rest = undecided ? al_format(arena, "; %s are undecided",
-				   al_claim_count(arena, "undecided", undecided))
-				     : "";
+	const char *rest = al_format(arena, "%s%s",
+		undecided ? al_format(arena, "; %s are undecided",
+			al_claim_count(arena, "undecided", undecided))
+			  : "",
+		counts->files ? al_format(arena, "; included files that could not be read: %s",
+			al_claim_count(arena, "unread_files", (int64_t)counts->files))
+			      : "");
 
 	if (wrong + slips > 0)
 		return al_format(arena,
@@ -283,9 +287,13 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 			      : "",
 			rest);
 	if (decided > 0)
-		return al_format(arena, "All %s numbers that can be recomputed hold%s.",
+		return al_format(arena,
+			decided == 1 ? "%s number can be recomputed, and holds%s."
+				     : "All %s numbers that can be recomputed hold%s.",
 			al_claim_count(arena, "decided", decided), rest);
-	return "Nothing was recomputed: no map describes the tables; start from --draft-map.";
+	return al_format(arena,
+		"Nothing was recomputed: no map describes the tables, start from --draft-map%s.",
+		rest);
 }
 
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
@@ -332,7 +340,7 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 		al_text_addf(&session->rendered, "%s\n\n", session->claim.text);
 		al_lint_text(table, &session->rendered);
 	}
-	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
+	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips + counts.files > 0;
 	return true;
 }
 

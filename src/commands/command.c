@@ -252,7 +252,8 @@ static int report_error(const char *command, const struct al_error *err)
 	if (err->message[0])
 		fprintf(stderr, "attnledger%s%s: %s\n", command ? " " : "", command ? command : "",
 			err->message);
-	const bool is_input = err->status == AL_ENOTFINITE || err->status == AL_EFORMAT;
+	const bool is_input = err->status == AL_ENOTFINITE || err->status == AL_EFORMAT
+		|| err->status == AL_EUNSET;
 
 	return is_input ? AL_EINPUT : (int)err->status;
 }

@@ -205,7 +205,7 @@ static bool find_setting(struct al_block *block, const char *symbol, const struc
 	struct al_error *err)
 {
 	return al_settings_get(&block->settings, symbol, out, err)
-		&& (*out || al_fail(err, AL_EINPUT, "symbol \"%s\" is not set", symbol));
+		&& (*out || al_fail(err, AL_EUNSET, "symbol \"%s\" is not set", symbol));
 }
 
 static bool scope_lookup(void *context, const struct al_reference *reference, bool *found,

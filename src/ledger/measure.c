@@ -376,7 +376,7 @@ bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err)
 {
 	if (al_measures[measure].needs_recipe && !recipe)
-		return al_fail(err, AL_EINPUT, "\"%s\" needs a recipe", al_measures[measure].key);
+		return al_fail(err, AL_EUNSET, "\"%s\" needs a recipe", al_measures[measure].key);
 	mpq_set_ui(out, 0, 1);
 	return measure_any(ledger, measure, recipe, out, err)
 		|| (ledger->has_block && al_block_in(&ledger->block, err));

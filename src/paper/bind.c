@@ -109,7 +109,7 @@ static void bind_part(struct al_binder *b, const struct row_names *names)
 	b->variant = names->n_variants > 0 ? names->variants[b->part] : NULL;
 	b->case_ = b->binding->id;
 	if (has_own_case) {
-		b->case_ = al_format(b->arena, "%s-r%zu-%zu", b->binding->id, b->row->line,
+		b->case_ = al_format(b->arena, "%s-r%zu-%zu", b->binding->id, b->row_number,
 			b->part + 1);
 		add_case(b, names->n_models ? names->models[b->part] : NULL, names->settings.data);
 	}
@@ -191,6 +191,7 @@ static void bind_rows(struct al_binder *b, const struct al_paper_table *table)
 
 	for (size_t i = 0; i < table->n_rows; i++) {
 		b->row = &table->rows[i];
+		b->row_number = i + 1;
 		bind_row(b, b->bound->n_sites + b->bound->n_data > n_before);
 	}
 	if (b->bound->n_sites + b->bound->n_data == n_before)
@@ -198,8 +199,9 @@ static void bind_rows(struct al_binder *b, const struct al_paper_table *table)
 			"no row of the table has a name that is known");
 }
 
-static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct al_error *err)
+static bool bind_table(struct al_binder *b, struct al_error *err)
 {
+	const struct al_paper *paper = b->paper;
 	const struct al_paper_binding *binding = b->binding;
 	const size_t number = (size_t)binding->table;
 
@@ -209,8 +211,9 @@ static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct
 	const struct al_paper_table *table = &paper->tables[number - 1];
 	if (binding->n_columns != table->n_columns)
 		return al_json_fail(&b->map->doc, binding->node, err,
-			"table %zu (%s:%zu) has %zu columns, but the map has %zu", number,
-			paper->file, table->rows[0].line, table->n_columns, binding->n_columns);
+			"table %zu (%s) has %zu columns, but the map has %zu", number,
+			al_paper_place(paper, b->arena, table->rows[0].line), table->n_columns,
+			binding->n_columns);
 	al_text_init(&b->its_cases);
 	al_text_init(&b->its_variants);
 	b->n_seen = 0;
@@ -240,8 +243,10 @@ static bool is_bound(const struct al_paper_map *map, size_t table)
 	return false;
 }
 
-static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struct al_error *err)
+static bool bind_tables(struct al_binder *b, struct al_error *err)
 {
+	const struct al_paper *paper = b->paper;
+
 	for (size_t i = 0; i < b->map->n_tables; i++) {
 		b->binding = &b->map->tables[i];
 		for (size_t k = 0; k < i; k++)
@@ -249,7 +254,7 @@ static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struc
 				return al_json_fail(&b->map->doc, b->binding->node, err,
 					"table %lld is already in the map",
 					(long long)b->binding->table);
-		if (!bind_table(b, paper, err))
+		if (!bind_table(b, err))
 			return false;
 	}
 	for (size_t i = 0; i < paper->n_tables; i++)
@@ -277,8 +282,9 @@ static bool is_arithmetic(const char *value)
 	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
 }
 
-static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
+static void bind_annotated(struct al_binder *b)
 {
+	const struct al_paper *paper = b->paper;
 	static const char *const keys[] = {"with"};
 	const struct al_item *with = al_json_get(b->map->doc.root, "with");
 
@@ -326,6 +332,7 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 {
 	struct al_binder b = {.bound = bound,
 		.arena = &bound->arena,
+		.paper = paper,
 		.map = map,
 		.catalog = catalog};
 	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables,
@@ -334,12 +341,12 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 	for (size_t i = 0; i < 5; i++)
 		al_text_init(texts[i]);
 	b.claims = &b.claims_of_tables;
-	bool ok = bind_tables(&b, paper, err);
+	bool ok = bind_tables(&b, err);
 	/* Those of a scenario of the author's own are put to that one. */
 	if (map->scenario)
 		b.claims = &bound->annotated;
 	if (ok) {
-		bind_annotated(&b, paper);
+		bind_annotated(&b);
 		put_together(&b, paper->file);
 	}
 	for (size_t i = 0; i < 5; i++)

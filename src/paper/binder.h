@@ -13,6 +13,7 @@ struct al_metric {
 struct al_binder {
 	struct al_bound *bound;
 	struct al_arena *arena; /* the bound's */
+	const struct al_paper *paper;
 	const struct al_paper_map *map;
 	struct al_catalog *catalog;
 	struct al_text variants, cases, data, tables, claims_of_tables;
@@ -31,6 +32,7 @@ struct al_binder {
 
 	/* of the row: one of the rows that ran into a line */
 	const struct al_paper_row *row;
+	size_t row_number; /* from 1; several rows may be in one line */
 	const char *case_, *variant;
 	size_t part, n_parts;
 };

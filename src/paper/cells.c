@@ -104,7 +104,8 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 	struct al_bound *bound = b->bound;
 
 	al_text_addf(b->claims, "%s{\"id\":\"line %zu (%zu)\",\"printed\":%s",
-		al_list_comma(b->claims), line, bound->n_sites, al_binder_quote(b, printed));
+		al_list_comma(b->claims), b->paper->lines[line - 1].number, bound->n_sites,
+		al_binder_quote(b, printed));
 	if (unit)
 		al_text_addf(b->claims, ",\"unit\":%s", al_binder_quote(b, unit));
 	struct al_paper_site *site = AL_APPEND(b->arena, bound->sites, bound->n_sites,

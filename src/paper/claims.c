@@ -1,5 +1,5 @@
-/* Annotated numbers of LaTeX: \claim{PRINTED}{VALUE}, \ledger{PATH}, and \input{FILE}, which may
- * define the latter. */
+/* Annotated numbers of LaTeX: \claim{PRINTED}{VALUE}, \ledger{PATH}, and what defines the
+ * latter. */
 
 #include "paper/paper.h"
 
@@ -28,16 +28,21 @@ static size_t find_argument(const char *text, size_t left, const char *word, con
 	return group_length(*group, left - n);
 }
 
-static void read_macro(struct al_paper *paper, struct al_paper_macros *macros, const char *word,
-	size_t line, const char *text, size_t left)
+static void add_macro(struct al_paper *paper, struct al_paper_macros *macros, size_t line,
+	const char *argument, size_t length)
+{
+	*AL_APPEND(&paper->arena, macros->items, macros->n,
+		macros->room) = (struct al_paper_macro){line,
+		al_strndup(&paper->arena, argument, length)};
+}
+
+static void read_ledger(struct al_paper *paper, size_t line, const char *text, size_t left)
 {
 	const char *group;
-	const size_t n = find_argument(text, left, word, &group);
+	const size_t n = find_argument(text, left, "\\ledger", &group);
 
 	if (n > 0)
-		*AL_APPEND(&paper->arena, macros->items, macros->n,
-			macros->room) = (struct al_paper_macro){line,
-			al_strndup(&paper->arena, group + 1, n - 2)};
+		add_macro(paper, &paper->ledgers, line, group + 1, n - 2);
 }
 
 static void read_claim(struct al_paper *paper, size_t line, const char *text, size_t left)
@@ -53,23 +58,31 @@ static void read_claim(struct al_paper *paper, size_t line, const char *text, si
 			.value = al_strndup(&paper->arena, group + n + 1, m - 2)};
 }
 
-/* A comment ends what is read of a line. */
 static void find_in_line(struct al_paper *paper, size_t number, const struct al_paper_line *line)
 {
-	for (size_t at = 0; at < line->length && line->text[at] != '%'; at++) {
+	for (size_t at = 0; at < line->length; at++) {
 		if (line->text[at] != '\\')
 			continue;
 		const char *text = line->text + at;
 		const size_t left = line->length - at;
 		read_claim(paper, number, text, left);
-		read_macro(paper, &paper->ledgers, "\\ledger", number, text, left);
-		read_macro(paper, &paper->inputs, "\\input", number, text, left);
+		read_ledger(paper, number, text, left);
 		at += at + 1 < line->length && strchr("\\%", line->text[at + 1]);
 	}
 }
 
+/* A definition is no running text. */
 void al_paper_find_claims(struct al_paper *paper)
 {
-	for (size_t i = 0; i < paper->n_lines; i++)
-		find_in_line(paper, i + 1, &paper->lines[i]);
+	static const char definition[] = "\\expandafter\\def\\csname ledger@";
+
+	for (size_t i = 0; i < paper->n_lines; i++) {
+		struct al_paper_line *line = &paper->lines[i];
+		if (line->length > strlen(definition)
+			&& memcmp(line->text, definition, strlen(definition)) == 0) {
+			add_macro(paper, &paper->definitions, i + 1, line->text, line->length);
+			line->length = 0;
+		} else
+			find_in_line(paper, i + 1, line);
+	}
 }

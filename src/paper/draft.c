@@ -130,13 +130,16 @@ static void draft_columns(const struct al_paper_table *table, struct al_arena *a
 	}
 }
 
-static void draft_table(const struct al_paper_table *table, size_t index, struct al_arena *arena,
+static void draft_table(const struct al_paper *paper, size_t index, struct al_arena *arena,
 	struct al_text *out)
 {
+	const struct al_paper_table *table = &paper->tables[index];
+
 	al_text_addf(out, "%s\n    {\"table\": %zu, \"id\": \"t%zu\", \"note\": ",
 		out->data[out->length - 1] == '}' ? "," : "", index + 1, index + 1);
 	al_json_quote(out,
-		al_format(arena, "line %zu: %s", table->rows[0].line, cell_at(&table->rows[0], 0)));
+		al_format(arena, "%s: %s", al_paper_place(paper, arena, table->rows[0].line),
+			cell_at(&table->rows[0], 0)));
 	al_text_add(out, ",\n     \"columns\": [");
 	draft_columns(table, arena, out);
 	al_text_add(out, "]}");
@@ -156,7 +159,7 @@ void al_paper_draft(const struct al_paper *paper, struct al_text *out)
 	for (size_t i = 0; i < paper->n_tables && n < AL_PAPER_MOST_TABLES; i++)
 		if (paper->tables[i].n_rows > 0
 			&& paper->tables[i].n_columns <= AL_PAPER_MOST_COLUMNS) {
-			draft_table(&paper->tables[i], i, &arena, out);
+			draft_table(paper, i, &arena, out);
 			n++;
 		}
 	al_text_add(out, n ? "\n  ]\n}\n" : "]\n}\n");

@@ -65,13 +65,14 @@ struct definitions {
 };
 
 /* \expandafter\def\csname ledger@PATH\endcsname{TEXT}, a line each, as `run` writes them. */
-static void add_definition(struct definitions *all, char *line)
+static void add_definition(struct definitions *all, const char *text)
 {
 	static const char before[] = "\\expandafter\\def\\csname ledger@";
 	static const char between[] = "\\endcsname{";
 
-	if (strncmp(line, before, strlen(before)) != 0)
+	if (strncmp(text, before, strlen(before)) != 0)
 		return;
+	char *line = al_strdup(all->arena, text);
 	char *path = line + strlen(before), *middle = strstr(path, between);
 	const char *value = middle ? middle + strlen(between) : NULL, *end = strrchr(path, '}');
 	if (!value || !end || end < value)
@@ -88,12 +89,8 @@ static int by_path(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
-static void read_definitions(struct definitions *all, const struct al_text *text)
+static void sort_definitions(struct definitions *all)
 {
-	char *rest = al_strndup(all->arena, text->data, text->length), *line;
-
-	while ((line = strtok_r(rest, "\n", &rest)))
-		add_definition(all, line);
 	if (all->n > 1)
 		qsort(all->items, all->n, sizeof(*all->items), by_path);
 }
@@ -121,29 +118,20 @@ static bool define_anew(struct definitions *now, struct al_scenario *scenario, s
 		al_numbers_add(&numbers, &table);
 		al_table_finish(&table);
 	}
-	read_definitions(now, &numbers.latex);
+	char *rest = al_strdup(now->arena, numbers.latex.data), *line;
+
+	while ((line = strtok_r(rest, "\n", &rest)))
+		add_definition(now, line);
+	sort_definitions(now);
 	return true;
 }
 
-/* The files of \input, in the paper's folder; TeX adds ".tex". A missing one is ignored. */
-static bool read_inputs(struct definitions *then, const struct al_paper *paper,
-	struct al_error *err)
+/* Those of the files that the paper includes. */
+static void read_definitions(struct definitions *then, const struct al_paper *paper)
 {
-	const char *slash = strrchr(paper->file, '/');
-	const int folder = slash ? (int)(slash - paper->file) + 1 : 0;
-
-	for (size_t i = 0; i < paper->inputs.n; i++) {
-		const char *name = paper->inputs.items[i].argument;
-		const char *path = al_format(then->arena, "%.*s%s%s", *name == '/' ? 0 : folder,
-			paper->file, name, al_ends_with(name, ".tex") ? "" : ".tex");
-		AL_TEXT(text);
-		if (al_path_kind(path) == AL_PATH_NONE)
-			continue;
-		if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
-			return al_in(err, "%s:%zu", paper->file, paper->inputs.items[i].line);
-		read_definitions(then, &text);
-	}
-	return true;
+	for (size_t i = 0; i < paper->definitions.n; i++)
+		add_definition(then, paper->definitions.items[i].argument);
+	sort_definitions(then);
 }
 
 /* ---- next to each other ---- */
@@ -184,9 +172,9 @@ bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *sce
 {
 	struct definitions then = {.arena = out->arena}, now = {.arena = out->arena};
 
-	if (scenario && paper->ledgers.n > 0
-		&& (!define_anew(&now, scenario, err) || !read_inputs(&then, paper, err)))
+	if (scenario && paper->ledgers.n > 0 && !define_anew(&now, scenario, err))
 		return false;
+	read_definitions(&then, paper);
 	for (size_t i = 0; i < paper->ledgers.n; i++)
 		compare(out, counts, &then, &now, scenario ? scenario_file : NULL,
 			&paper->ledgers.items[i]);

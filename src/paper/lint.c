@@ -1,6 +1,7 @@
 /* Linting a paper. */
 #include "paper/lint.h"
 
+#include "scenario/contents.h"
 #include "scenario/printed.h"
 #include "scenario/scenario.h"
 
@@ -121,7 +122,9 @@ static void tell(struct linter *l, struct al_table *table)
 		qsort(l->findings.items, l->findings.n, sizeof(*l->findings.items), by_line);
 	for (size_t i = 0; i < l->findings.n; i++) {
 		struct al_paper_finding *f = &l->findings.items[i];
-		f->file = l->paper->file;
+		const struct al_paper_line *line = &l->paper->lines[f->line - 1];
+		f->file = line->file;
+		f->line = line->number;
 		f->verdict = f->verdict ? f->verdict : not_read;
 		f->note = f->note && *f->note ? f->note : NULL;
 		al_table_add_record(table, f);
@@ -154,6 +157,7 @@ static bool judge_tables(struct linter *l, const struct al_paper_map *map,
 	if (!al_scenario_parse(&scenario, catalog, "paper", file, "", l->bound->scenario.data,
 		    l->bound->scenario.length, err))
 		return al_in(err, "%s", map->doc.name);
+	scenario->takes_unset = true;
 	bool ok = judge(l, scenario, map, err);
 	al_scenario_destroy(scenario);
 	return ok;
@@ -193,6 +197,21 @@ static bool lint_without(struct linter *l, struct al_catalog *catalog, struct al
 		&& lint_by(l, &map, catalog, err);
 }
 
+/* A numbers.tex before the document may come later; in the document, what is missing may be
+ * wrong. */
+static void add_files(struct linter *l)
+{
+	for (size_t i = 0; i < l->paper->n_unread; i++) {
+		const struct al_paper_unread *unread = &l->paper->unread[i];
+		al_paper_findings_add(&l->findings,
+			(struct al_paper_finding){.line = unread->line,
+				.printed = unread->macro,
+				.note = unread->why});
+		l->counts->files += unread->is_in_body;
+	}
+	l->counts->gaps += l->paper->n_unread;
+}
+
 bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	struct al_catalog *catalog, struct al_table *table, struct al_lint_counts *counts,
 	struct al_error *err)
@@ -212,6 +231,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 		return false;
 	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
 	al_paper_read_relations(paper, &l.findings, counts);
+	add_files(&l);
 	for (size_t i = 0; i < bound.gaps.n; i++)
 		al_paper_findings_add(&l.findings, bound.gaps.items[i]);
 	tell(&l, table);
@@ -226,6 +246,7 @@ static size_t add_unread(const struct al_table *table, size_t first, const char 
 	struct al_text *out)
 {
 	const char *note = al_table_text(table, first, "note");
+	const char *file = al_table_text(table, first, "file");
 	double line = 0, other;
 	size_t end = first;
 
@@ -235,6 +256,7 @@ static size_t add_unread(const struct al_table *table, size_t first, const char 
 		const char *printed = al_table_text(table, end, "printed");
 		if (strcmp(al_table_text(table, end, "verdict"), not_read) != 0
 			|| strcmp(al_table_text(table, end, "note"), note) != 0
+			|| strcmp(al_table_text(table, end, "file"), file) != 0
 			|| !al_table_number(table, end, "line", &other) || other != line)
 			break;
 		al_text_addf(out, "%s%s", end > first && *printed ? ", " : "", printed);

@@ -12,6 +12,7 @@ struct al_lint_counts {
 	size_t slips; /* in running text: contradicted */
 	size_t scores; /* taken as they are */
 	size_t gaps; /* places that could not be read */
+	size_t files; /* that the document includes and that could not be read */
 };
 
 /* What is asked of a reader of the paper: the columns of the answer. */

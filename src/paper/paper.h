@@ -1,7 +1,8 @@
 /* Papers: the text of a .tex, .md or .txt file, its tables and its annotated numbers, and what of
  * them can be recomputed.
  *
- *   text      the file, refused where it isn't UTF-8 or its macros aren't closed
+ *   source    the lines of the file and of those that it includes, without comments
+ *   text      the file, refused where its macros aren't closed
  *   tables    rows and cells of it, without their markup
  *   map       a reader's description of the tables: their columns, their model
  *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
@@ -23,7 +24,7 @@ enum { AL_PAPER_MOST_TABLES = 1000, AL_PAPER_MOST_COLUMNS = 256 };
 enum al_paper_kind { AL_PAPER_TEX, AL_PAPER_MARKDOWN, AL_PAPER_TEXT };
 
 struct al_paper_row {
-	size_t line; /* from 1 */
+	size_t line; /* of the paper's lines, from 1, as any other line below */
 	const char **cells; /* [n_cells], without markup and outer spaces */
 	size_t n_cells, cells_room;
 };
@@ -40,7 +41,7 @@ struct al_paper_claim {
 	const char *printed, *value;
 };
 
-/* \ledger{PATH} or \input{FILE}: a macro of one argument */
+/* \ledger{PATH}, or the line that defines what it prints */
 struct al_paper_macro {
 	size_t line;
 	const char *argument;
@@ -51,10 +52,21 @@ struct al_paper_macros {
 	size_t n, room;
 };
 
+/* A line of a file, or the part of it before or behind an \input. */
 struct al_paper_line {
+	const char *file;
+	size_t number, column; /* number from 1; column from 0, where the text begins in the line */
 	const char *text; /* not ended by a NUL */
 	size_t length;
 	bool is_of_table;
+	bool is_part; /* of a line: no paragraph ends where it is empty */
+};
+
+/* An \input{FILE} that isn't followed. */
+struct al_paper_unread {
+	size_t line;
+	const char *macro, *why;
+	bool is_in_body; /* of the document, not before it */
 };
 
 struct al_paper {
@@ -67,21 +79,31 @@ struct al_paper {
 	size_t n_tables, tables_room;
 	struct al_paper_claim *claims;
 	size_t n_claims, claims_room;
-	struct al_paper_macros ledgers, inputs;
+	struct al_paper_macros ledgers, definitions;
+	struct al_paper_unread *unread;
+	size_t n_unread, unread_room;
 };
 
 /* Does the name end as a paper's does? */
 bool al_paper_is_named(const char *path);
 
-/* Reads a file of at most AL_PAPER_LIMIT bytes. On failure nothing is left to finish. */
+/* Reads a file of at most AL_PAPER_LIMIT bytes, with those that a LaTeX file includes. On failure
+ * nothing is left to finish. */
 bool al_paper_read(struct al_paper *paper, const char *path, struct al_error *err) AL_MUST_CHECK;
 
-/* The same of a text; the extension of `file` gives its kind. */
+/* The same of a text, which includes no file; the extension of `file` gives its kind. */
 bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 void al_paper_finish(struct al_paper *paper);
 
 /* ---- what the parts above do, in their order ---- */
+
+/* "FILE:NUMBER" of a line of the paper, from 1. */
+const char *al_paper_place(const struct al_paper *paper, struct al_arena *arena, size_t line);
+
+/* All lines; `text` ends with a NUL, and is changed (source.c). */
+bool al_paper_read_lines(struct al_paper *paper, char *text, size_t length, bool follows,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A piece of text as a reader sees it: without macros, emphasis, dollars and outer spaces
  * (markup.c). */
@@ -93,5 +115,6 @@ const char *al_paper_normal(struct al_arena *arena, const char *plain);
 /* All tables, and which lines are theirs (tables.c). */
 bool al_paper_find_tables(struct al_paper *paper, struct al_error *err) AL_MUST_CHECK;
 
-/* All \claim, \ledger and \input of a LaTeX text, whose braces are balanced (claims.c). */
+/* All \claim, \ledger and definitions of the latter in a LaTeX text, whose braces are balanced
+ * (claims.c). */
 void al_paper_find_claims(struct al_paper *paper);

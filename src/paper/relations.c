@@ -365,28 +365,18 @@ static void read_sentence(struct reader *r)
 	r->n_words = 0;
 }
 
-/* The line without a comment of LaTeX. */
-static size_t shown_length(const struct al_paper *paper, const struct al_paper_line *line)
-{
-	for (size_t i = 0; i < line->length && paper->kind == AL_PAPER_TEX; i++)
-		if (line->text[i] == '%' && (i == 0 || line->text[i - 1] != '\\'))
-			return i;
-	return line->length;
-}
-
 /* A sentence ends at a table and at an empty line, too. */
-static void read_line(struct reader *r, const struct al_paper *paper, size_t index,
+static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
-	const struct al_paper_line *line = &paper->lines[index];
-	const char *text = al_paper_plain(plain, line->text, shown_length(paper, line));
+	const char *text = al_paper_plain(plain, line->text, line->length);
 	const char *rest = text;
 
-	if (line->is_of_table || !*text) {
+	if (line->is_of_table || (!*text && !line->is_part)) {
 		read_sentence(r);
 		return;
 	}
-	while (al_sentence_add_line(&r->sentence, &r->words, text, index + 1, &rest))
+	while (al_sentence_add_line(&r->sentence, &r->words, text, number, &rest))
 		read_sentence(r);
 }
 
@@ -398,7 +388,7 @@ void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findi
 	al_arena_init(&r.words);
 	for (size_t i = 0; i < paper->n_lines; i++) {
 		AL_ARENA(plain);
-		read_line(&r, paper, i, &plain);
+		read_line(&r, &paper->lines[i], i + 1, &plain);
 	}
 	read_sentence(&r);
 	al_arena_finish(&r.words);

@@ -48,18 +48,12 @@ static bool begins(const struct reader *r, const char *word)
 	return line_of(r)->length - r->at >= n && memcmp(line_of(r)->text + r->at, word, n) == 0;
 }
 
-static bool is_comment(const struct reader *r)
-{
-	return r->at < line_of(r)->length && line_of(r)->text[r->at] == '%'
-		&& (r->at == 0 || line_of(r)->text[r->at - 1] != '\\');
-}
-
 /* The next character, a line's end being a space; '\0' at the text's end. */
 static char next(struct reader *r)
 {
 	if (r->line >= r->paper->n_lines)
 		return '\0';
-	if (r->at < line_of(r)->length && !is_comment(r))
+	if (r->at < line_of(r)->length)
 		return line_of(r)->text[r->at++];
 	r->line++;
 	r->at = 0;
@@ -216,8 +210,9 @@ static bool read_tabular(struct reader *r, struct al_error *err)
 	take_group(r, NULL);
 	read_rows(r, table);
 	return r->line < r->paper->n_lines
-		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: the tabular never ends", r->paper->file,
-			begin.line + 1, begin.at - strlen(word) + 1);
+		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: the tabular never ends",
+			line_of(&begin)->file, line_of(&begin)->number,
+			line_of(&begin)->column + begin.at - strlen(word) + 1);
 }
 
 static bool find_tabulars(struct al_paper *paper, struct al_error *err)

@@ -300,6 +300,11 @@ static bool check_claim(struct al_scenario *s, struct judgment *judgment, struct
 	judgment->printed = claim->printed;
 	judgment->verdict = AL_UNDERIVABLE;
 	if (!judge_claim(s->evaluator, claim, judgment, err)) {
+		if (s->takes_unset && err->status == AL_EUNSET) {
+			judgment->note = al_strdup(judgment->arena, err->message);
+			judgment->verdict_name = al_verdict_names[AL_UNDERIVABLE];
+			return true;
+		}
 		al_in(err, "claim %s", claim->id);
 		return al_json_in(&s->doc, claim->node, err);
 	}

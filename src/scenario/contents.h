@@ -267,6 +267,7 @@ struct al_scenario {
 	const struct al_profile *profile; /* NULL: none is named */
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;
+	bool takes_unset; /* what a claim needs may not be set: then it can't be derived */
 	struct al_case base; /* what all cases begin with; what it changes holds in every model */
 	const struct al_configured_variant **variants; /* [n_known], the others from data alone */
 	size_t n_variants, n_known, known_room;

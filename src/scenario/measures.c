@@ -6,7 +6,7 @@ static bool need_reference(const struct al_cell_place *place,
 	struct al_error *err)
 {
 	return reference
-		|| al_fail(err, AL_EINPUT, "table \"%s\": column \"%s\" needs the key \"%s\"",
+		|| al_fail(err, AL_EUNSET, "table \"%s\": column \"%s\" needs the key \"%s\"",
 			place->table->id, column, key);
 }
 

@@ -8,7 +8,8 @@ enum { MOST_POINTS = 200, MOST_TABLE_CELLS = 2000, MOST_FUZZED_CLAIMS = 20 };
 
 static void check_message(const struct al_error *err)
 {
-	FUZZ_CHECK(err->status == AL_EINPUT && *err->message && !strchr(err->message, '\n'));
+	FUZZ_CHECK((err->status == AL_EINPUT || err->status == AL_EUNSET) && *err->message
+		&& !strchr(err->message, '\n'));
 }
 
 /* What is written as JSON is strict JSON. */

@@ -1041,7 +1041,7 @@ static void refuses_in_one_line(void **state)
 				&err))
 			fail_msg("not refused: %s", row->message);
 		assert_string_equal(err.message, row->message);
-		assert_int_equal(err.status, AL_EINPUT);
+		assert_true(err.status == AL_EINPUT || err.status == AL_EUNSET);
 		close_block(&asked);
 	}
 	mpq_clear(value);

@@ -15,7 +15,7 @@ static void add_tables(const struct al_paper *paper, struct al_text *out)
 	for (size_t i = 0; i < paper->n_tables; i++)
 		for (size_t row = 0; row < paper->tables[i].n_rows; row++) {
 			const struct al_paper_row *r = &paper->tables[i].rows[row];
-			al_text_addf(out, "%zu", r->line);
+			al_text_addf(out, "%zu", paper->lines[r->line - 1].number);
 			for (size_t k = 0; k < r->n_cells; k++)
 				al_text_addf(out, "|%s", r->cells[k]);
 			al_text_add(out, "\n");
