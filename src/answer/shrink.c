@@ -40,9 +40,11 @@ static bool lay(void *context, struct al_checkpoint *checkpoint, struct al_model
 	const struct shrinking *s = context;
 	struct al_layout_options layout = words_of(s)->layout;
 
+	if (s->from.is_translated) /* the names and the config are others */
+		layout.layout = layout.heads = NULL;
 	layout.families.n = 0; /* they are in the catalog */
 	return al_checkpoint_view(view, s->session, &layout, checkpoint,
-		al_session_word(s->session, 1), true, err);
+		s->from.is_translated ? NULL : al_session_word(s->session, 1), true, err);
 }
 
 static bool check_file(struct shrinking *s, struct al_error *err)
@@ -235,13 +237,14 @@ static bool prepare(struct shrinking *s, struct al_error *err)
 
 	s->opened = al_session_checkpoint(session, &words_of(s)->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (!s->opened
-		|| (al_translation_for(s->opened->checkpoint, words_of(s)->file) == AL_AS_GGUF
-			&& !al_session_translate(session, &words_of(s)->layout, AL_AS_GGUF,
-				&s->opened, err)))
+	if (!s->opened)
+		return false;
+	const enum al_translated as = al_translation_for(s->opened->checkpoint, words_of(s)->file);
+	if (!al_session_translate(session, &words_of(s)->layout, as, &s->opened, err))
 		return false;
 	s->from = (struct al_drafting){.view = &s->opened->view,
 		.path = without_slash(&session->arena, words_of(s)->file),
+		.is_translated = as != AL_AS_IT_IS,
 		.lay = lay,
 		.context = s,
 		.watch = &al_progress_begin(session, s->opened->checkpoint->path)->watch};

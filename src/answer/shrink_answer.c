@@ -240,20 +240,28 @@ static const char *say_bytes(struct al_arena *arena, const char *name, uint64_t 
 static const char *say_saved(struct al_arena *arena, const struct al_shrink *s)
 {
 	const struct al_shrink_point *from = &s->points[0], *to = &s->points[s->chosen];
-	const uint64_t file = s->from->view->checkpoint->bytes, written = s->written_bytes;
-	const uint64_t before = (s->goal->of_file ? file : 0)
+	const uint64_t source = s->from->view->checkpoint->bytes;
+	/* of small models headers are most of a file */
+	const bool of_files = s->written_bytes < source;
+	const uint64_t before = (!s->goal->of_file	   ? 0
+						: of_files ? source
+							   : from->bytes)
 		+ (s->goal->of_cache ? from->cached : 0);
-	const uint64_t after = (s->goal->of_file ? written : 0)
+	const uint64_t after = (!s->goal->of_file	  ? 0
+					       : of_files ? s->written_bytes
+							  : to->bytes)
 		+ (s->goal->of_cache ? to->cached : 0);
-	const char *what = !s->goal->of_cache ? "The file"
-		: s->goal->of_file	      ? "File and cache"
+	const char *file = of_files ? "file" : "tensors";
+	const bool is_plural = s->goal->of_file && (s->goal->of_cache || !of_files);
+	const char *what = !s->goal->of_cache ? al_format(arena, "The %s", file)
+		: s->goal->of_file	      ? al_format(arena, "The %s and the cache", file)
 					      : "The cache";
 	const char *context = s->goal->of_cache ? al_format(arena, " at context %s",
 				      al_claim_count(arena, "context", s->goal->context))
 						: "";
 
 	return al_format(arena, "%s shrink%s by " AL_CLAIM_LEAD "%s, from %s to %s%s", what,
-		s->goal->of_file && s->goal->of_cache ? "" : "s",
+		is_plural ? "" : "s",
 		al_claim_percent(arena, "saved", 1 - (double)after / (double)before),
 		say_bytes(arena, "before", before), say_bytes(arena, "after", after), context);
 }
@@ -324,7 +332,12 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 
 static const char *say_runs(const struct al_shrink *s)
 {
-	return s->from->is_gguf ? "llama.cpp runs the file"
+	const bool has_tokenizer = al_checkpoint_metadata(&s->base.checkpoint,
+		"tokenizer.ggml.model");
+
+	return s->from->is_gguf ? (has_tokenizer
+			       ? "llama.cpp runs the file"
+			       : "llama.cpp needs a tokenizer in the file, which the source lacks")
 		: s->points[s->chosen].conversion.method == AL_METHOD_IDENTITY
 		? "programs that load the source load the copy"
 		: "the notes name what loads the copy";

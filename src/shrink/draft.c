@@ -95,7 +95,7 @@ bool al_draft_open(struct al_draft *draft, const struct al_drafting *from,
 	const struct al_fewer_heads *conversion, struct al_error *err)
 {
 	*draft = (struct al_draft){.conversion = *conversion};
-	if ((conversion->method == AL_METHOD_IDENTITY
+	if ((conversion->method == AL_METHOD_IDENTITY && !from->is_translated
 			    ? al_draft_open_file(draft, from, from->view->checkpoint->path, err)
 			    : open_converted(draft, from, err))
 		&& al_choices_find(draft, from->is_gguf, err))

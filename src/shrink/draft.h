@@ -20,6 +20,7 @@ struct al_drafting {
 	const char *path; /* of what will be written, without a slash behind it: drafts are next
 			     to it, for a moment */
 	bool is_gguf;
+	bool is_translated; /* the original is in no file as it is to be written */
 	const struct al_calibration *calibration;
 	/* Lays the original's family over a checkpoint. */
 	bool (*lay)(void *context, struct al_checkpoint *checkpoint, struct al_model_view *view,

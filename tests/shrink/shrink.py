@@ -66,6 +66,14 @@ class Shrink(unittest.TestCase):
         answer = json.loads(out.stdout)
         return {table['id']: table['rows'] for table in answer.get('tables', [answer])}
 
+    def write_folder(self, layers):
+        os.mkdir(self.path('source'))
+        numbers, made_up.numbers = made_up.numbers, planted(layers)
+        try:
+            made_up.write_model(self.path('source'), CONFIG, list(shapes_of_folder()))
+        finally:
+            made_up.numbers = numbers
+
     def shrink(self, source, target, *options):
         return self.ask('shrink', source, '--tokens', 'tokens', '-o', target, *options)
 
@@ -121,6 +129,13 @@ class Shrink(unittest.TestCase):
             self.assertEqual(small[costs.index(min(costs))]['verdict'], 'chosen')
             self.assertGreater(min(row['share'] for row in small), share - 10)
 
+    def test_from_a_folder(self):
+        self.write_folder(())
+        row = self.chosen(self.shrink('source', 'small.gguf', '--limit', '0.002kl'))
+        self.assertLess(row['share'], 35)
+        added = self.loss('small.gguf', '16:24') - self.loss('source', '16:24')
+        self.assertAlmostEqual(added, row['judged_increase'], delta=1e-5)
+
     def test_twins_in_all_layers(self):
         gguf_shapes.write(self.path('source.gguf'), MODEL, planted(range(LAYERS)))
         for options in (), ('--for', 'cache', '--context', '128'):
@@ -131,12 +146,7 @@ class Shrink(unittest.TestCase):
         self.assertLess(abs(self.chosen(answer)['judged_increase']), 1e-5)
 
     def test_twins_in_one_layer(self):
-        os.mkdir(self.path('source'))
-        numbers, made_up.numbers = made_up.numbers, planted((1,))
-        try:
-            made_up.write_model(self.path('source'), CONFIG, list(shapes_of_folder()))
-        finally:
-            made_up.numbers = numbers
+        self.write_folder((1,))
         answer = self.shrink('source', 'small', '--limit', '0.002kl')
         self.assertEqual([row['module'] for row in answer['modules']], ['layers.1'])
         self.assertEqual([row['format'] for row in answer['formats']], ['F16'])
