@@ -291,8 +291,8 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 			decided == 1 ? "%s number can be recomputed, and holds%s."
 				     : "All %s numbers that can be recomputed hold%s.",
 			al_claim_count(arena, "decided", decided), rest);
-	return al_format(arena,
-		"Nothing was recomputed: no map describes the tables, start from --draft-map%s.",
+	return al_format(arena, "Nothing was recomputed%s%s.",
+		counts->numbers > 0 ? "" : ": no map describes the tables, start from --draft-map",
 		rest);
 }
 

@@ -260,7 +260,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		return false;
 	if (!setting)
 		return !find_standard(settings, reference->symbol)
-			|| al_fail(err, AL_EINPUT, "%s is not set", reference->symbol);
+			|| al_fail(err, AL_EUNSET, "%s is not set", reference->symbol);
 	*found = true;
 	return pick(setting, reference, out, err);
 }

@@ -278,7 +278,7 @@ static bool read_symbol(struct reading *r, const char *symbol, int64_t *out, str
 	if (!al_settings_get(&r->settings, symbol, &setting, err))
 		return false;
 	if (!setting)
-		return al_fail(err, AL_EINPUT, "%s is not set", symbol);
+		return al_fail(err, AL_EUNSET, "%s is not set", symbol);
 	*out = setting->value.integer;
 	return true;
 }

@@ -25,17 +25,32 @@ static void list_references(struct al_binder *b)
 
 /* ---- rows ---- */
 
-/* "12" of "set:a,b" gives each 6. */
-static bool add_settings(struct al_binder *b, const char *symbols, const char *text,
-	struct al_text *out)
+/* "8,192", "8K": a whole number, of which K is 1,024; "8" of a column in K is that, too. */
+static bool read_setting(struct al_binder *b, const char *text, const char *unit, int64_t *value)
 {
+	char *digits = al_strdup(b->arena, al_paper_number(b->arena, text)), *to = digits;
+
+	for (const char *p = digits; *p; p++)
+		if (*p != ',')
+			*to++ = *p;
+	*to = '\0';
+	if (unit && to > digits && to[-1] >= '0' && to[-1] <= '9')
+		digits = al_format(b->arena, "%s%s", digits, unit);
+	const size_t length = al_read_tokens(digits, value);
+	return length > 0 && !digits[length] && *value >= 0;
+}
+
+/* "12" of "set:a,b" gives each 6. */
+static bool add_settings(struct al_binder *b, const struct al_paper_column *column,
+	const char *text, struct al_text *out)
+{
+	const char *symbols = column->key;
 	char *rest = al_strdup(b->arena, symbols);
 	int64_t value, n = 1;
-	const size_t length = al_read_digits(text, &value);
 
 	for (const char *p = symbols; *p; p++)
 		n += *p == ',';
-	if (length == 0 || text[length] || value < 0 || value % n != 0)
+	if (!read_setting(b, text, column->unit, &value) || value % n != 0)
 		return false;
 	for (char *symbol = strtok_r(rest, ",", &rest); symbol;
 		symbol = strtok_r(NULL, ",", &rest)) {
@@ -69,7 +84,7 @@ static void read_row_names(struct al_binder *b, struct row_names *names)
 						 b->arena, text, &names->models))
 				> 0;
 		if (column->kind == AL_PAPER_SET)
-			names->is_row = add_settings(b, column->key, text, &names->settings);
+			names->is_row = add_settings(b, column, text, &names->settings);
 		if (!names->is_row)
 			return;
 	}

@@ -131,12 +131,14 @@ static bool has_digit(const char *text)
 	return strpbrk(text, "0123456789") != NULL;
 }
 
-static bool is_number(const char *text)
+static bool is_number(const char *text, bool *has_unit)
 {
 	struct al_printed printed;
 	AL_ARENA(arena);
 
-	return al_printed_parse(&printed, &arena, text);
+	const bool is = al_printed_parse(&printed, &arena, text);
+	*has_unit = is && printed.unit;
+	return is;
 }
 
 static bool is_decimal(const char *text)
@@ -249,10 +251,12 @@ static void bind_number(struct al_binder *b, const struct al_paper_column *colum
 {
 	const struct al_metric *metric = nearest(b, at, variant);
 	const bool is_metric = column->kind == AL_PAPER_METRIC;
+	bool has_unit;
 
 	if (!has_digit(text))
 		return;
-	if (!is_number(text) || ((is_metric || column->kind == AL_PAPER_MEAN) && !metric)) {
+	if (!is_number(text, &has_unit)
+		|| ((is_metric || column->kind == AL_PAPER_MEAN) && !metric)) {
 		add_unread(b, at, text);
 		return;
 	}
@@ -266,7 +270,8 @@ static void bind_number(struct al_binder *b, const struct al_paper_column *colum
 				variant));
 		return;
 	}
-	al_binder_begin_claim(b, b->row->line, text, column->unit)->is_of_ledger = !is_metric;
+	al_binder_begin_claim(b, b->row->line, text, has_unit ? NULL : column->unit)->is_of_ledger =
+		!is_metric;
 	al_binder_end_claim(b,
 		path_to(b, variant,
 			is_metric ? al_format(b->arena, "%s:%s", column->key, metric->name)
@@ -284,6 +289,8 @@ void al_binder_cell(struct al_binder *b, size_t at)
 		return;
 	if (!text && has_digit(whole))
 		add_unread(b, at, whole);
+	if (text && !is_polynomial(column))
+		text = al_paper_number(b->arena, text);
 	if (!variant) {
 		al_binder_add_gap(b, b->row->line,
 			al_format(b->arena, "column %zu belongs to no variant", at + 1));

@@ -3,19 +3,6 @@
 
 #include "paper/paper.h"
 
-/* The length of "{...}", which may hold others; 0 where it doesn't end on the line. */
-static size_t group_length(const char *text, size_t left)
-{
-	int depth = 0;
-
-	for (size_t i = 0; i < left; i++) {
-		depth += (text[i] == '{') - (text[i] == '}');
-		if (depth == 0)
-			return text[i] == '}' ? i + 1 : 0;
-	}
-	return 0;
-}
-
 /* The length of the group behind a macro's word; 0 where that macro isn't here. */
 static size_t find_argument(const char *text, size_t left, const char *word, const char **group)
 {
@@ -25,7 +12,7 @@ static size_t find_argument(const char *text, size_t left, const char *word, con
 	if (left <= n || memcmp(text, word, n) != 0)
 		return 0;
 	*group += n;
-	return group_length(*group, left - n);
+	return al_paper_group_length(*group, left - n);
 }
 
 static void add_macro(struct al_paper *paper, struct al_paper_macros *macros, size_t line,
@@ -49,7 +36,8 @@ static void read_claim(struct al_paper *paper, size_t line, const char *text, si
 {
 	const char *group;
 	const size_t n = find_argument(text, left, "\\claim", &group);
-	const size_t m = n ? group_length(group + n, left - (size_t)(group + n - text)) : 0;
+	const size_t m = n ? al_paper_group_length(group + n, left - (size_t)(group + n - text))
+			   : 0;
 
 	if (m > 0)
 		*AL_APPEND(&paper->arena, paper->claims, paper->n_claims,

@@ -2,14 +2,13 @@
 
 #include "base/json.h"
 #include "paper/lint.h"
+#include "scenario/printed.h"
 
 /* Column headings, normalized by al_paper_normal, and the columns they mean. */
 static const struct word {
 	const char *head, *column;
 	bool is_beginning; /* the head may go on */
 } words[] = {
-	{"PARAMSM", "parameters in M", false},
-	{"PARAMETERSM", "parameters in M", false},
 	{"PARAMS", "parameters", true},
 	{"PARAMETERS", "parameters", true},
 	{"NUMBEROFPARAMETERS", "parameters", true},
@@ -21,6 +20,9 @@ static const struct word {
 	{"TOTAL", "total", false},
 	{"MEMORYSAVING", "saving", true},
 	{"SAVING", "saving", true},
+	{"KVCACHETOKEN", "skip", true},
+	{"KVCACHEPERTOKEN", "skip", true},
+	{"CACHEPERTOKEN", "skip", true},
 	{"KVCACHE", "cache_bytes", true},
 	{"CACHE", "cache_bytes", true},
 	{"FLOPS", "flops", true},
@@ -34,6 +36,12 @@ static const struct word {
 	{"H", "set:n_heads", false},
 	{"HEADS", "set:n_heads", false},
 	{"LAYERS", "set:n_layers", false},
+	{"CONTEXT", "set:seq", false},
+	{"CONTEXTLENGTH", "set:seq", false},
+	{"SEQLEN", "set:seq", false},
+	{"SEQUENCELENGTH", "set:seq", false},
+	{"BATCH", "set:batch", false},
+	{"BATCHSIZE", "set:batch", false},
 	{"PPL", "loss", true},
 	{"PERPLEXITY", "loss", true},
 	{"LOSS", "loss", true},
@@ -75,14 +83,16 @@ static size_t count_named(const struct al_paper_table *table, size_t column,
 	return n;
 }
 
-static bool is_numeric(const struct al_paper_table *table, size_t first, size_t column)
+static bool is_numeric(const struct al_paper_table *table, size_t first, size_t column,
+	struct al_arena *arena)
 {
 	size_t n = 0, of = 0;
 
 	for (size_t i = first; i < table->n_rows; i++) {
 		const char *cell = cell_at(&table->rows[i], column);
 		of += *cell != '\0';
-		n += *cell && strspn(cell, "0123456789.,()- \u00b1") == strlen(cell);
+		cell = al_paper_number(arena, cell);
+		n += *cell && strspn(cell, "0123456789.,()- \u00b1kMBi%x") == strlen(cell);
 	}
 	return n > 0 && 2 * n >= of;
 }
@@ -96,17 +106,55 @@ static bool has_brackets(const struct al_paper_table *table, size_t first, size_
 	return n > (table->n_rows - first) / 2;
 }
 
-/* The word of the lowest head that is known. */
+/* Cuts the unit off "KV cache (GiB)", "Params [M]"; NULL: there is none. */
+static const char *cut_unit(char *head)
+{
+	static const char brackets[] = " ()[],/";
+	size_t n = strlen(head);
+
+	while (n > 0 && strchr(brackets, head[n - 1]))
+		head[--n] = '\0';
+	while (n > 0 && !strchr(brackets, head[n - 1]))
+		n--;
+	const char *unit = strcmp(head + n, "K") == 0 ? "k" : head + n;
+	if (strcmp(unit, "%") != 0 && strcmp(unit, "bytes") != 0 && al_unit_factor(unit) == 1)
+		return NULL;
+	if (n > 0)
+		head[n - 1] = '\0';
+	return unit;
+}
+
+/* "cache_bytes in GiB"; B of bytes is no unit of a billion. */
+static const char *with_unit(struct al_arena *arena, const char *column, const char *unit)
+{
+	const bool is_of_bytes = column == strstr(column, "cache_bytes");
+
+	if (!unit || al_unit_factor(unit) == 1 || (is_of_bytes && strcmp(unit, "B") == 0))
+		return column;
+	return strncmp(column, "set:", 4) == 0 && strcmp(unit, "k") != 0
+		? column
+		: al_format(arena, "%s in %s", column, unit);
+}
+
+/* The word of the lowest head, which may have its unit in a row of its own. */
 static const char *draft_column(const struct al_paper_table *table, size_t first, size_t column,
 	struct al_arena *arena)
 {
+	const char *unit = NULL;
+
 	for (size_t i = first; i-- > 0;) {
-		const char *known = column_of_head(
-			al_paper_normal(arena, cell_at(&table->rows[i], column)));
-		if (known)
-			return known;
+		char *head = al_strdup(arena, cell_at(&table->rows[i], column));
+		const char *own = cut_unit(head), *normal = al_paper_normal(arena, head);
+		unit = own ? own : unit;
+		if (!*normal)
+			continue;
+		/* "Cache (per token)" is another number. */
+		const char *known = strpbrk(head, "([") ? NULL : column_of_head(normal);
+		if (!known)
+			break;
+		return with_unit(arena, known, unit);
 	}
-	if (!is_numeric(table, first, column))
+	if (!is_numeric(table, first, column, arena))
 		return "skip";
 	return has_brackets(table, first, column) ? "score(spread)" : "score";
 }
@@ -114,19 +162,21 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 static void draft_columns(const struct al_paper_table *table, struct al_arena *arena,
 	struct al_text *out)
 {
-	size_t first, other;
-	const bool has_names = count_named(table, 0, AL_CATALOG_VARIANTS, arena, &first) > 0;
+	size_t first = 1, other, names = 0;
 
-	if (!has_names)
+	while (names < table->n_columns
+		&& count_named(table, names, AL_CATALOG_VARIANTS, arena, &first) == 0)
+		names++;
+	if (names == table->n_columns)
 		first = 1;
 	for (size_t i = 0; i < table->n_columns; i++) {
-		const bool is_model = !has_names
+		const bool is_model = i != names
 			&& count_named(table, i, AL_CATALOG_MODELS, arena, &other) > 0;
 		al_text_add(out, i ? ", " : "");
 		al_json_quote(out,
-			i == 0 && has_names ? "name"
-				: is_model  ? "model"
-					    : draft_column(table, first, i, arena));
+			i == names	   ? "name"
+				: is_model ? "model"
+					   : draft_column(table, first, i, arena));
 	}
 }
 

@@ -6,10 +6,26 @@
 static const struct stand_in {
 	const char *markup, *plain;
 } stand_ins[] = {
+	{"\\\\", " "},
 	{"{,}", ","},
 	{"_{\\pm", "\u00b1"},
 	{"\\pm", "\u00b1"},
 	{"\\times", "x"},
+	{"\\cdot", "x"},
+	{"\\simeq", "~"},
+	{"\\sim", "~"},
+	{"\\approx", "~"},
+	{"\\kibi", "Ki"},
+	{"\\mebi", "Mi"},
+	{"\\gibi", "Gi"},
+	{"\\tebi", "Ti"},
+	{"\\kilo", "k"},
+	{"\\mega", "M"},
+	{"\\giga", "G"},
+	{"\\tera", "T"},
+	{"\\byte", "B"},
+	{"\\percent", "%"},
+	{"\\textsuperscript", "^"},
 	{"\\%", "%"},
 	{"\\#", "#"},
 	{"\\_", "_"},
@@ -58,6 +74,55 @@ static size_t macro_length(const char *text, size_t left)
 	return n;
 }
 
+size_t al_paper_group_length(const char *text, size_t left)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < left; i++) {
+		depth += (text[i] == '{') - (text[i] == '}');
+		if (depth == 0)
+			return text[i] == '}' ? i + 1 : 0;
+	}
+	return 0;
+}
+
+/* "[...]" if it is here. */
+static size_t option_length(const char *text, size_t left)
+{
+	const char *end = left > 0 && *text == '[' ? memchr(text, ']', left) : NULL;
+
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
+/* Macros whose first arguments are not what a reader sees, options between them. */
+static size_t unseen_length(const char *text, size_t left)
+{
+	static const struct {
+		const char *macro;
+		int n_unseen;
+	} macros[] = {{"\\multirow", 2}, {"\\multicolumn", 2}, {"\\tnote", 1}, {"\\cite", 1},
+		{"\\citep", 1}, {"\\citet", 1}, {"\\ref", 1}, {"\\label", 1}, {"\\footnotemark", 0},
+		{"\\textcolor", 1}, {"\\color", 1}, {"\\cellcolor", 1}, {"\\rowcolor", 1},
+		{"\\rotatebox", 1}, {"\\raisebox", 1}, {"\\hspace", 1}, {"\\vspace", 1},
+		{"\\resizebox", 2}, {"\\scalebox", 1}, {"\\parbox", 1}, {"\\ding", 1},
+		{"\\makecell", 0}, {"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
+
+	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
+		size_t n = strlen(macros[i].macro), group = 1;
+		if (left < n || memcmp(text, macros[i].macro, n) != 0
+			|| (left > n && is_letter(text[n])))
+			continue;
+		n += left > n && text[n] == '*';
+		n += option_length(text + n, left - n);
+		for (int k = 0; k < macros[i].n_unseen && group > 0; k++) {
+			n += group = al_paper_group_length(text + n, left - n);
+			n += option_length(text + n, left - n);
+		}
+		return n;
+	}
+	return 0;
+}
+
 /* The text up to the next possible markup. */
 static size_t plain_length(const char *text, size_t left)
 {
@@ -79,7 +144,10 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 		if (i == length)
 			break;
 		const struct stand_in *stand_in = stand_in_at(text + i, length - i);
-		if (stand_in) {
+		const size_t n_unseen = unseen_length(text + i, length - i);
+		if (n_unseen > 0)
+			i += n_unseen;
+		else if (stand_in) {
 			al_text_add(&out, stand_in->plain);
 			i += strlen(stand_in->markup);
 		} else if (text[i] == '\\')

@@ -4,6 +4,7 @@
  *   source    the lines of the file and of those that it includes, without comments
  *   text      the file, refused where its macros aren't closed
  *   tables    rows and cells of it, without their markup
+ *   numbers   cells that print a number in the ways of papers
  *   map       a reader's description of the tables: their columns, their model
  *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
  *             cells in cells.c
@@ -108,6 +109,13 @@ bool al_paper_read_lines(struct al_paper *paper, char *text, size_t length, bool
 /* A piece of text as a reader sees it: without macros, emphasis, dollars and outer spaces
  * (markup.c). */
 const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length);
+
+/* The length of "{...}", which may hold others; 0 where it doesn't end in the text (markup.c). */
+size_t al_paper_group_length(const char *text, size_t left);
+
+/* A cell as scenarios read a printed number: "8K" is 8k, "$2^{20}$" 1048576, "128K (max)" 128k. The
+ * cell itself where it is none (numbers.c). */
+const char *al_paper_number(struct al_arena *arena, const char *cell);
 
 /* Letters and digits alone, in capitals: "MHE $-Mul$" is MHEMUL. */
 const char *al_paper_normal(struct al_arena *arena, const char *plain);

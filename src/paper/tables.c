@@ -101,34 +101,80 @@ static void take_option(struct reader *r, char open, char close)
 			;
 }
 
-struct cell {
-	struct al_text text;
-	size_t span;
+/* A cell that goes on in the rows below it. */
+struct tall {
+	size_t row, column, n_rows;
 };
 
-static void end_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
-	struct cell *cell)
+struct rows {
+	struct al_paper_table *table;
+	struct al_paper_row *row; /* NULL: none is begun */
+	struct al_text text; /* of the cell */
+	size_t columns, n_rows; /* that it is in */
+	int n_braces, n_inner; /* open ones, and tables within it: "&" and "\\" are theirs */
+	struct tall *tall;
+	size_t n_tall, tall_room;
+};
+
+static void end_cell(struct al_paper *paper, struct rows *t)
 {
-	add_cell(paper, table, row, cell->text.data, cell->text.length);
-	for (; cell->span > 1; cell->span--)
-		add_cell(paper, table, row, "", 0);
-	cell->span = 1;
-	cell->text.length = 0;
-	cell->text.data[0] = '\0';
+	if (t->n_rows > 1)
+		*AL_APPEND(&paper->arena, t->tall, t->n_tall,
+			t->tall_room) = (struct tall){t->table->n_rows - 1, t->row->n_cells,
+			t->n_rows};
+	add_cell(paper, t->table, t->row, t->text.data, t->text.length);
+	for (; t->columns > 1; t->columns--)
+		add_cell(paper, t->table, t->row, "", 0);
+	t->columns = t->n_rows = 1;
+	t->text.length = 0;
+	t->text.data[0] = '\0';
 }
 
-/* \multicolumn{3}{c}{GLUE}: three cells, the first of which has the text. */
-static void take_multicolumn(struct reader *r, struct cell *cell)
+/* The cells below a tall one are empty, and mean what it prints. */
+static void fill(const struct rows *t)
 {
-	enum { MOST_SPAN = 64 };
-	int64_t span = 1;
+	for (size_t i = 0; i < t->n_tall; i++) {
+		const struct tall *tall = &t->tall[i];
+		const char *text = t->table->rows[tall->row].cells[tall->column];
+		for (size_t k = 1; k < tall->n_rows && tall->row + k < t->table->n_rows; k++) {
+			struct al_paper_row *row = &t->table->rows[tall->row + k];
+			if (tall->column >= row->n_cells || *row->cells[tall->column])
+				break;
+			row->cells[tall->column] = text;
+		}
+	}
+}
+
+static size_t take_count(struct reader *r, size_t most)
+{
+	int64_t count = 1;
 	AL_TEXT(number);
 
 	take_group(r, &number);
-	al_read_digits(number.data, &span);
-	cell->span = span < 1 ? 1 : span < MOST_SPAN ? (size_t)span : MOST_SPAN;
+	al_read_digits(number.data, &count);
+	return count < 1 ? 1 : (size_t)count < most ? (size_t)count : most;
+}
+
+/* \multicolumn{3}{c}{GLUE}: three cells, the first of which has the text. \multirow{2}{*}{MHA} is
+ * the same of rows. */
+static bool take_span(struct reader *r, struct rows *t)
+{
+	enum { MOST_COLUMNS = 64 };
+	const bool is_wide = begins(r, "\\multicolumn");
+
+	if (!is_wide && !begins(r, "\\multirow{") && !begins(r, "\\multirow["))
+		return false;
+	r->at += strlen(is_wide ? "\\multicolumn" : "\\multirow");
+	take_option(r, '[', ']');
+	if (is_wide)
+		t->columns = take_count(r, MOST_COLUMNS);
+	else
+		t->n_rows = take_count(r, SIZE_MAX);
+	take_option(r, '[', ']');
 	take_group(r, NULL);
-	take_group(r, &cell->text);
+	take_option(r, '[', ']');
+	take_group(r, &t->text);
+	return true;
 }
 
 /* Rules, and what else in a table is no cell's text; false where none is here. */
@@ -136,92 +182,157 @@ static bool pass_over(struct reader *r)
 {
 	static const struct {
 		const char *macro;
-		bool has_group;
-	} skipped[] = {{"\\toprule", false}, {"\\midrule", false}, {"\\bottomrule", false},
-		{"\\hline", false}, {"\\cmidrule", true}, {"\\cline", true}, {"\\label", true},
-		{"\\vspace", true}};
+		int n_groups;
+	} skipped[] = {{"\\toprule", 0}, {"\\midrule", 0}, {"\\bottomrule", 0}, {"\\hline", 0},
+		{"\\hdashline", 0}, {"\\endfirsthead", 0}, {"\\endhead", 0}, {"\\endfoot", 0},
+		{"\\endlastfoot", 0}, {"\\cmidrule", 1}, {"\\cline", 1}, {"\\label", 1},
+		{"\\vspace", 1}, {"\\addlinespace", 0}, {"\\specialrule", 3}, {"\\noalign", 1},
+		{"\\rowcolor", 1}, {"\\arrayrulecolor", 1}, {"\\caption", 1}, {"\\centering", 0}};
 
 	for (size_t i = 0; i < sizeof(skipped) / sizeof(*skipped); i++) {
 		if (!begins(r, skipped[i].macro))
 			continue;
 		r->at += strlen(skipped[i].macro);
-		if (skipped[i].has_group) {
-			take_option(r, '(', ')');
+		take_option(r, '[', ']');
+		take_option(r, '(', ')');
+		for (int k = 0; k < skipped[i].n_groups; k++)
 			take_group(r, NULL);
-		}
 		return true;
 	}
 	return false;
 }
 
+static const char begin_word[] = "\\begin{", end_word[] = "\\end{";
+
+/* Environments that make a table, and whether their width comes first. */
+static const struct environment {
+	const char *name;
+	bool has_width;
+} environments[] = {{"tabular}", false}, {"tabular*}", true}, {"tabularx}", true},
+	{"tabulary}", true}, {"longtable}", false}, {"xltabular}", true}, {"supertabular}", false},
+	{"NiceTabular}", false}};
+
+static const struct environment *environment_at(const struct reader *r, const char *word)
+{
+	struct reader name = *r;
+
+	if (!begins(r, word))
+		return NULL;
+	name.at += strlen(word);
+	for (size_t i = 0; i < sizeof(environments) / sizeof(*environments); i++)
+		if (begins(&name, environments[i].name))
+			return &environments[i];
+	return NULL;
+}
+
+/* \begin{tabular}[t]{lrr}, \begin{tabular*}{\linewidth}{lrr} */
+static void take_begin(struct reader *r, const struct environment *environment)
+{
+	r->at += strlen(begin_word) + strlen(environment->name);
+	if (environment->has_width)
+		take_group(r, NULL);
+	take_option(r, '[', ']');
+	take_group(r, NULL);
+}
+
+/* The end of a cell or a row, where it is not within a group. */
+static bool take_end(struct reader *r, struct rows *t)
+{
+	const bool is_short = begins(r, "\\\\");
+
+	if (!is_short && !begins(r, "\\tabularnewline")) {
+		if (!begins(r, "&"))
+			return false;
+		r->at++;
+		end_cell(r->paper, t);
+		return true;
+	}
+	r->at += is_short ? 2 : strlen("\\tabularnewline");
+	r->at += begins(r, "*");
+	take_option(r, '[', ']');
+	end_cell(r->paper, t);
+	t->row = NULL;
+	return true;
+}
+
+/* A table within a cell is text of that cell; so is what its "&" separates. */
+static bool take_inner(struct reader *r, struct rows *t)
+{
+	const struct environment *inner = environment_at(r, begin_word);
+	const struct environment *end = environment_at(r, end_word);
+
+	if (inner) {
+		take_begin(r, inner);
+		t->n_inner++;
+	} else if (end) {
+		r->at += strlen(end_word) + strlen(end->name);
+		t->n_inner--;
+	}
+	return inner || end;
+}
+
+static char take_text(struct reader *r, struct rows *t)
+{
+	const char c = next(r);
+
+	t->n_braces += (c == '{') - (c == '}');
+	if (c && (c != ' ' || t->text.length > 0 || t->row->n_cells > 0))
+		al_text_add_bytes(&t->text, &c, 1);
+	else if (c)
+		t->row->line = r->line + 1;
+	if (c == '\\' && r->line < r->paper->n_lines && r->at < line_of(r)->length)
+		al_text_add_bytes(&t->text, &line_of(r)->text[r->at++], 1);
+	return c;
+}
+
 static void read_rows(struct reader *r, struct al_paper_table *table)
 {
 	struct al_paper *paper = r->paper;
-	struct al_paper_row *row = NULL;
-	struct cell cell = {.span = 1};
+	struct rows t = {.table = table, .columns = 1, .n_rows = 1};
 	char c = ' ';
 
-	al_text_init(&cell.text);
-	while (c && r->line < paper->n_lines && !begins(r, "\\end{tabular")) {
+	al_text_init(&t.text);
+	while (c && r->line < paper->n_lines && (t.n_inner > 0 || !environment_at(r, end_word))) {
 		paper->lines[r->line].is_of_table = true;
 		if (pass_over(r))
 			continue;
-		if (!row)
-			row = begin_row(paper, table, r->line + 1);
-		if (begins(r, "\\multicolumn")) {
-			r->at += strlen("\\multicolumn");
-			take_multicolumn(r, &cell);
-		} else if (begins(r, "\\\\") || begins(r, "\\tabularnewline")) {
-			r->at += begins(r, "\\\\") ? 2 : strlen("\\tabularnewline");
-			take_option(r, '[', ']');
-			end_cell(paper, table, row, &cell);
-			row = NULL;
-		} else if (begins(r, "\\&")) {
-			r->at += 2;
-			al_text_add(&cell.text, "\\&");
-		} else if ((c = next(r)) == '&')
-			end_cell(paper, table, row, &cell);
-		else if (c && (c != ' ' || cell.text.length > 0 || row->n_cells > 0))
-			al_text_add_bytes(&cell.text, &c, 1);
-		else if (c)
-			row->line = r->line + 1;
+		if (!t.row) {
+			t.row = begin_row(paper, table, r->line + 1);
+			t.n_braces = 0;
+		}
+		if (take_inner(r, &t)
+			|| (t.n_inner == 0 && t.n_braces <= 0
+				&& (take_span(r, &t) || take_end(r, &t))))
+			continue;
+		c = take_text(r, &t);
 	}
-	if (row && (row->n_cells > 0 || cell.text.length > 0))
-		end_cell(paper, table, row, &cell);
-	else if (row)
+	if (t.row && (t.row->n_cells > 0 || t.text.length > 0))
+		end_cell(paper, &t);
+	else if (t.row)
 		table->n_rows--;
-	al_text_finish(&cell.text);
-}
-
-static const char word[] = "\\begin{tabular";
-
-/* \begin{tabular}[t]{lrr}, \begin{tabular*}{\linewidth}{lrr} */
-static bool read_tabular(struct reader *r, struct al_error *err)
-{
-	const struct reader begin = *r;
-	struct al_paper_table *table = begin_table(r->paper);
-
-	if (begins(r, "*}") || begins(r, "x}")) {
-		r->at += 2;
-		take_group(r, NULL);
-	} else
-		r->at += begins(r, "}");
-	take_option(r, '[', ']');
-	take_group(r, NULL);
-	read_rows(r, table);
-	return r->line < r->paper->n_lines
-		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: the tabular never ends",
-			line_of(&begin)->file, line_of(&begin)->number,
-			line_of(&begin)->column + begin.at - strlen(word) + 1);
+	fill(&t);
+	al_text_finish(&t.text);
 }
 
 static bool find_tabulars(struct al_paper *paper, struct al_error *err)
 {
 	struct reader r = {.paper = paper};
 
-	while (find(&r, word))
-		if (!read_tabular(&r, err))
-			return false;
+	while (find(&r, begin_word)) {
+		r.at -= strlen(begin_word);
+		const struct environment *environment = environment_at(&r, begin_word);
+		const struct reader begin = r;
+		if (!environment) {
+			r.at++;
+			continue;
+		}
+		take_begin(&r, environment);
+		read_rows(&r, begin_table(paper));
+		if (r.line >= paper->n_lines)
+			return al_fail(err, AL_EINPUT, "%s:%zu:%zu: the tabular never ends",
+				line_of(&begin)->file, line_of(&begin)->number,
+				line_of(&begin)->column + begin.at + 1);
+	}
 	return true;
 }
 

@@ -1,0 +1,80 @@
+/* Numbers of cells: 8K, 2^20, 2.5 x 10^9, 128K (max) as what scenarios read of a printed number. */
+
+#include "paper/paper.h"
+#include "paper/words.h"
+#include "scenario/printed.h"
+
+/* What may come after a number without changing what it is. */
+static const char *const endings[] = {" tokens", " token", " (tokens)", " (max)", " (max.)", " max",
+	" context", " heads", " layers", " params", " parameters", " (ours)", "*", "^*", "^",
+	"\u2020", "\u2021"};
+
+static void cut_ends(char *text)
+{
+	size_t n = strlen(text);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (al_ends_with(text, endings[i]) && n > strlen(endings[i])) {
+			n -= strlen(endings[i]);
+			text[n] = '\0';
+			i = SIZE_MAX; /* from the first on again */
+		}
+}
+
+static const char *power_of(struct al_arena *arena, int64_t base, int64_t exponent)
+{
+	int64_t power = 1;
+
+	while (exponent-- > 0)
+		if (__builtin_mul_overflow(power, base, &power))
+			return NULL;
+	return al_format(arena, "%lld", (long long)power);
+}
+
+/* "2^20", and "2.5 x 10^9", whose last digit counts in 10^8; NULL: it is neither. */
+static const char *read_power(struct al_arena *arena, const char *text)
+{
+	const char *sign = strchr(text, '^'), *times = strstr(text, "x10^");
+	int64_t base, exponent;
+
+	if (!sign || al_read_digits(sign + 1, &exponent) != strlen(sign + 1) || exponent < 0
+		|| exponent > 63)
+		return NULL;
+	if (times && al_number_length(text) == (size_t)(times - text) && exponent <= 18)
+		return al_format(arena, "%.*se%lld", (int)(times - text), text,
+			(long long)exponent);
+	return al_read_digits(text, &base) == (size_t)(sign - text) && base > 0
+		? power_of(arena, base, exponent)
+		: NULL;
+}
+
+static char *without_spaces(struct al_arena *arena, const char *text)
+{
+	char *out = al_strdup(arena, text), *to = out;
+
+	for (const char *p = text; *p; p++)
+		if (*p != ' ')
+			*to++ = *p;
+	*to = '\0';
+	return out;
+}
+
+const char *al_paper_number(struct al_arena *arena, const char *cell)
+{
+	const char *digits = cell + strspn(cell, "~");
+	const size_t n = al_number_length(digits);
+	struct al_printed printed;
+
+	if (n == 0 || digits[n] == '\0')
+		return cell;
+	char *text = al_strdup(arena, cell);
+
+	cut_ends(text);
+	const char *power = read_power(arena, without_spaces(arena, text));
+	const size_t length = strlen(text);
+
+	if (length > 1 && text[length - 1] == 'K')
+		text[length - 1] = 'k';
+	text = al_strdup(arena, power ? power : text);
+	return al_printed_parse(&printed, arena, text) ? text : cell;
+}
