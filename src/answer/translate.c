@@ -11,10 +11,12 @@ static bool is_gguf(const struct al_checkpoint *checkpoint)
 
 enum al_translated al_translation_for(const struct al_checkpoint *checkpoint, const char *target)
 {
-	if (al_ends_with(target, al_format_gguf.ending) && al_path_kind(target) != AL_PATH_FOLDER)
+	const enum al_path_kind kind = al_path_kind(target);
+
+	if (al_ends_with(target, al_format_gguf.ending) && kind != AL_PATH_FOLDER)
 		return is_gguf(checkpoint) ? AL_AS_IT_IS : AL_AS_GGUF;
 	return is_gguf(checkpoint) && !al_ends_with(target, al_format_safetensors.ending)
-			&& al_path_kind(target) != AL_PATH_FILE
+			&& (kind == AL_PATH_NONE || kind == AL_PATH_FOLDER)
 		? AL_AS_HUB
 		: AL_AS_IT_IS;
 }
@@ -53,7 +55,8 @@ bool al_session_translate(struct al_session *session, const struct al_layout_opt
 	struct al_translation *translation = al_new(&session->arena, struct al_translation);
 	const struct al_layout_options names = {.families = layout->families, .runs = layout->runs};
 
-	if (as == AL_AS_IT_IS)
+	/* others keep GGUF's names, which their config says */
+	if (as == AL_AS_IT_IS || (as == AL_AS_HUB && original->view.family->n_hub == 0))
 		return true;
 	if (!(as == AL_AS_GGUF ? al_translate_to_gguf(translation, &original->view,
 		      find_tokenizer(session, original->checkpoint), err)

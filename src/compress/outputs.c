@@ -61,10 +61,20 @@ static bool is_file(const char *path)
 	return al_path_kind(path) == AL_PATH_FILE;
 }
 
-static void list_companions(struct files *files, struct al_arena *arena)
+/* Made of the source's header, where no file beside it has the name. */
+static const char *made_text(const struct al_checkpoint *source, const char *name)
+{
+	return strcmp(name, "tokenizer.json") == 0	     ? source->tokenizer
+		: strcmp(name, "tokenizer_config.json") == 0 ? source->tokenizer_config
+							     : NULL;
+}
+
+static void list_companions(struct files *files, const struct al_checkpoint *source,
+	struct al_arena *arena)
 {
 	for (size_t i = 0; i < N_COMPANIONS; i++)
-		if (is_file(al_format(arena, "%s%s", files->folder, companions[i])))
+		if (is_file(al_format(arena, "%s%s", files->folder, companions[i]))
+			|| made_text(source, companions[i]))
 			files->names[files->n++] = companions[i];
 }
 
@@ -86,7 +96,7 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
 		files.names[files.n++] = config_name;
 	if (files.has_modeling)
 		files.names[files.n++] = modeling_name;
-	list_companions(&files, arena);
+	list_companions(&files, source, arena);
 	return files;
 }
 
@@ -249,6 +259,16 @@ static bool copy_companion(const char *from, const char *to, struct al_error *er
 		&& al_file_write(to, text.data, text.length, err);
 }
 
+static bool write_companion(struct al_job *job, const struct files *files, const char *name,
+	const char *to, struct al_error *err)
+{
+	const char *beside = al_format(&job->arena, "%s%s", files->folder, name);
+	const char *made = made_text(job->view->checkpoint, name);
+
+	return made && !is_file(beside) ? al_file_write(to, made, strlen(made), err)
+					: copy_companion(beside, to, err);
+}
+
 static bool write_files(const struct al_plan *plan, const struct al_text *config,
 	const struct files *files, const struct al_output *folder, struct al_error *err)
 {
@@ -273,8 +293,7 @@ static bool write_files(const struct al_plan *plan, const struct al_text *config
 			err))
 		return false;
 	for (; next < files->n; next++)
-		if (!copy_companion(al_format(&plan->job->arena, "%s%s", files->folder,
-					    files->names[next]),
+		if (!write_companion(plan->job, files, files->names[next],
 			    al_output_file(folder, next), err))
 			return false;
 	return true;

@@ -54,6 +54,8 @@ struct al_checkpoint {
 	const char *path; /* as it was given */
 	const char *config; /* the config.json next to the tensors, or NULL */
 	const char *header_config; /* a config.json made from the files' headers; or NULL */
+	const char *tokenizer; /* a tokenizer.json made likewise; or NULL */
+	const char *tokenizer_config; /* ... and its tokenizer_config.json */
 	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;
 	size_t n_shards;

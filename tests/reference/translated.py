@@ -4,7 +4,7 @@
     translated.py ATTNLEDGER
 
 The models are those of transformers_logits.json, in folders of made-up numbers (made_up.py). A GGUF file has the folder's
-loss, which is llama.cpp's of that file; the folder that is written of the file has the loss again, and every tensor.
+loss, which is llama.cpp's of that file; the folder that is written of the file has the loss again, of text too, and every tensor.
 """
 import concurrent.futures
 import json
@@ -50,13 +50,15 @@ def prepare(program, case, vector, folder):
     shutil.copy(tokenizer_of(case), folder + '/model/tokenizer.json')
     with open(folder + '/tokens', 'w') as file:
         print(*tokens(vector['tokens'], vector['vocabulary']), file=file)
+    with open(folder + '/text', 'w', encoding='utf-8') as file:
+        file.write('The attention heads, 3 of 14: caf\u00e9 \u4f60\u597d\n')
     ask(program, folder, 'compress', 'model', '-q', '--method', 'identity', '-o', 'model.gguf')
     if case['name'] not in ONE_WAY:
         ask(program, folder, 'compress', 'model.gguf', '-q', '--method', 'identity', '-o', 'back')
 
 
-def loss(program, folder, model):
-    out = ask(program, folder, 'evaluate', model, '--tokens', 'tokens', '--only', 'loss', '-f', 'json')
+def loss(program, folder, model, *of):
+    out = ask(program, folder, 'evaluate', model, *(of or ('--tokens', 'tokens')), '--only', 'loss', '-f', 'json')
     return json.loads(out)['tables'][0]['rows'][0]['loss']
 
 
@@ -79,6 +81,9 @@ def compare(program, case, vector, expected):
         before, after = (stored('%s/%s/model.safetensors' % (folder, model)) for model in ('model', 'back'))
         if abs(loss(program, folder, 'back') - found[0]) > 1e-6 or not set(after) <= set(before):
             return 'another model came back'
+        on_text = [loss(program, folder, model, '--text', 'text') for model in ('model', 'model.gguf', 'back')]
+        if max(on_text) - min(on_text) > 1e-6:
+            return 'losses of text in folder, file and folder %r' % on_text
         changed = [name for name in after if after[name] != before[name]]
         is_offset = case['name'].startswith('gemma')  # 1 is added to norms and taken off again
         return 'other numbers came back: %s' % changed[0] if changed and not (

@@ -208,8 +208,7 @@ const char *al_pre_name(const struct al_pre *pre)
 	return NULL;
 }
 
-/* One that isn't known is refused by its name. */
-static bool find_pre(const char *name, const struct al_pre **out, struct al_error *err)
+bool al_pre_find(const char *name, const struct al_pre **out, struct al_error *err)
 {
 	for (size_t i = 0; i < N_PRES; i++)
 		for (size_t j = 0; j < AL_PRE_NAMES && pres[i].names[j]; j++)
@@ -288,7 +287,7 @@ static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *e
 
 	if (!name)
 		return al_fail(err, AL_EINPUT, KEY("pre") " is missing, so words can't be split");
-	if (!find_pre(name, &pre, err))
+	if (!al_pre_find(name, &pre, err))
 		return false;
 	a->adds_bos = pre->adds_bos;
 	v->pipeline->model.encode = al_encode_bpe;

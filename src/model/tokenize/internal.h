@@ -383,6 +383,8 @@ struct al_pre {
 
 /* llama.cpp's name of what splits texts so; NULL: it has none that is known. */
 const char *al_pre_name(const struct al_pre *pre);
+/* One that isn't known is refused by its name. */
+bool al_pre_find(const char *name, const struct al_pre **out, struct al_error *err) AL_MUST_CHECK;
 
 /* Does the checkpoint's first file name a tokenizer? */
 bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint);

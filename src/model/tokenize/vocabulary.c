@@ -411,34 +411,53 @@ static bool compare(const struct al_tokens *a, const struct al_tokens *b, const 
 				   n * sizeof(*a->items))
 				!= 0)
 			return al_fail(err, AL_EINPUT,
-				"%s: llama.cpp would make other tokens of \"%.44s\": this "
-				"tokenizer can't be written as GGUF",
+				"%s: makes other tokens of \"%.44s\" than llama.cpp: this "
+				"tokenizer can't be translated",
 				path, sample[i]);
 	}
 	return true;
 }
 
+static bool check_parsed(const struct al_checkpoint *checkpoint, struct al_tokenizer *theirs,
+	const char *name, struct al_error *err)
+{
+	struct al_tokenizer ours;
+	struct al_tokens tokens[2];
+
+	if (!al_gguf_tokenizer_open(&ours, checkpoint, err))
+		return false;
+	al_tokens_init(&tokens[0]);
+	al_tokens_init(&tokens[1]);
+	const bool ok = encode_sample(theirs, &tokens[0], err)
+		&& encode_sample(&ours, &tokens[1], err)
+		&& compare(&tokens[0], &tokens[1], name, err);
+	al_tokens_finish(&tokens[0]);
+	al_tokens_finish(&tokens[1]);
+	al_tokenizer_finish(&ours);
+	return ok;
+}
+
 bool al_vocabulary_check(const struct al_checkpoint *checkpoint, const char *path,
 	struct al_error *err)
 {
-	struct al_tokenizer theirs, ours;
-	struct al_tokens tokens[2];
+	struct al_tokenizer theirs;
 	AL_TEXT(text);
 
 	if (!read_text(&text, path, &theirs, err))
 		return false;
-	if (!al_gguf_tokenizer_open(&ours, checkpoint, err)) {
-		al_tokenizer_finish(&theirs);
-		return false;
-	}
-	al_tokens_init(&tokens[0]);
-	al_tokens_init(&tokens[1]);
-	const bool ok = encode_sample(&theirs, &tokens[0], err)
-		&& encode_sample(&ours, &tokens[1], err)
-		&& compare(&tokens[0], &tokens[1], path, err);
-	al_tokens_finish(&tokens[0]);
-	al_tokens_finish(&tokens[1]);
+	const bool ok = check_parsed(checkpoint, &theirs, path, err);
 	al_tokenizer_finish(&theirs);
-	al_tokenizer_finish(&ours);
+	return ok;
+}
+
+bool al_vocabulary_check_text(const struct al_checkpoint *checkpoint, const char *name,
+	const struct al_text *text, struct al_error *err)
+{
+	struct al_tokenizer theirs;
+
+	if (!al_tokenizer_parse_json(&theirs, name, text->data, text->length, err))
+		return false;
+	const bool ok = check_parsed(checkpoint, &theirs, name, err);
+	al_tokenizer_finish(&theirs);
 	return ok;
 }

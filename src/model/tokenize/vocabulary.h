@@ -33,5 +33,15 @@ bool al_vocabulary_read(struct al_vocabulary *out, struct al_arena *arena, const
 
 /* Fails where the checkpoint's own tokenizer and that file make different tokens of a sample. */
 struct al_checkpoint;
+struct al_text;
 bool al_vocabulary_check(const struct al_checkpoint *checkpoint, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The same of a tokenizer.json that is in memory. */
+bool al_vocabulary_check_text(const struct al_checkpoint *checkpoint, const char *name,
+	const struct al_text *text, struct al_error *err) AL_MUST_CHECK;
+
+/* write_json.c: adds a GGUF file's tokenizer as a tokenizer.json, which makes the same tokens of
+ * the sample. Refused: kinds that have none. */
+bool al_tokenizer_json_write(const struct al_checkpoint *checkpoint, struct al_arena *arena,
+	struct al_text *out, struct al_error *err) AL_MUST_CHECK;

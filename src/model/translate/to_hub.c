@@ -4,6 +4,7 @@
 #include "catalog/config.h"
 #include "formats/format.h"
 #include "formats/gguf.h"
+#include "model/tokenize/vocabulary.h"
 
 static void add_member(struct al_text *config, const char *key, const char *value)
 {
@@ -130,6 +131,62 @@ static bool find_family(struct al_translating *t, struct al_error *err)
 	return true;
 }
 
+/* ---- the tokenizer ---- */
+
+static void add_token(const struct al_translating *t, const char *key, const char *name,
+	const struct al_gguf_items *texts, struct al_text *config)
+{
+	const struct al_item *node = al_json_get(t->view->config.root, key);
+	int64_t token = -1;
+
+	if (!node || !al_json_whole(&t->view->config, node, &token, NULL) || token < 0
+		|| token >= (int64_t)texts->n)
+		return;
+	al_text_addf(config, ", \"%s\": ", name);
+	al_json_quote(config, texts->texts[token]);
+}
+
+static bool make_tokenizer_config(struct al_translating *t, struct al_error *err)
+{
+	struct al_checkpoint *out = &t->out->checkpoint;
+	const struct al_gguf_pair *chat = al_gguf_find_pair(&t->view->checkpoint->shards[0],
+		"tokenizer.chat_template");
+	struct al_gguf_items texts;
+	AL_TEXT(config);
+
+	if (!al_gguf_read_items(t->view->checkpoint, "tokenizer.ggml.tokens", true, &out->arena,
+		    &texts, err))
+		return false;
+	al_text_add(&config, "{\"tokenizer_class\": \"PreTrainedTokenizerFast\"");
+	add_token(t, "bos_token_id", "bos_token", &texts, &config);
+	add_token(t, "eos_token_id", "eos_token", &texts, &config);
+	add_token(t, "unknown_token_id", "unk_token", &texts, &config);
+	add_token(t, "padding_token_id", "pad_token", &texts, &config);
+	if (chat && chat->text) {
+		al_text_add(&config, ", \"chat_template\": ");
+		al_json_quote(&config, chat->text);
+	}
+	al_text_add(&config, "}\n");
+	out->tokenizer_config = al_strdup(&out->arena, config.data);
+	return true;
+}
+
+/* One that can't be written is said; the model is there without it. */
+static bool make_tokenizer(struct al_translating *t, struct al_error *err)
+{
+	struct al_checkpoint *out = &t->out->checkpoint;
+	struct al_error why;
+	AL_TEXT(json);
+
+	if (!al_tokenizer_json_write(t->view->checkpoint, &out->arena, &json, &why)) {
+		t->out->note = al_format(&out->arena, "the folder gets no tokenizer.json: %s",
+			why.message);
+		return true;
+	}
+	out->tokenizer = al_strdup(&out->arena, json.data);
+	return make_tokenizer_config(t, err);
+}
+
 static bool translate(struct al_translating *t, struct al_error *err)
 {
 	struct al_checkpoint *out = &t->out->checkpoint;
@@ -141,7 +198,7 @@ static bool translate(struct al_translating *t, struct al_error *err)
 	out->metadata = &format; /* transformers asks for it */
 	out->n_metadata = 1;
 	out->header_config = make_config(t);
-	return true;
+	return make_tokenizer(t, err);
 }
 
 bool al_translate_to_hub(struct al_translation *out, struct al_model_view *view,

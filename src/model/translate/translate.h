@@ -13,7 +13,6 @@ struct al_translation {
 	struct al_checkpoint checkpoint; /* the same model under the other names */
 	struct al_spill header; /* of a GGUF file's metadata */
 	const char *note; /* what the other program does otherwise; NULL: nothing */
-	const char *tokenizer; /* tokenizer.json of a hub's folder; NULL: none */
 };
 
 /* The view's model as a GGUF file would have it, with the tokenizer.json at that path, if any, in
