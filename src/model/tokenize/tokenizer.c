@@ -60,6 +60,8 @@ bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoin
 
 	if (al_gguf_has_tokenizer(checkpoint))
 		return al_gguf_tokenizer_open(tokenizer, checkpoint, err);
+	if (checkpoint->of) /* translated: the tokenizer is where it was */
+		return al_tokenizer_open(tokenizer, checkpoint->of, n_tokens, err);
 	const char *json = beside(&arena, checkpoint->path, "tokenizer.json");
 	const char *bin = beside(&arena, checkpoint->path, "tokenizer.bin");
 
