@@ -89,6 +89,30 @@ static const struct al_record delta_record = {
 	.check = check_delta,
 };
 
+static bool check_convolution(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_pass_convolution *convolution = record;
+
+	return convolution->n_inputs == AL_PASS_FACTORS
+		|| al_json_fail(reader->doc, node, err,
+			"expected two names in \"inputs\", of what is multiplied");
+}
+
+#define AT(member) offsetof(struct al_pass_convolution, member)
+static const struct al_field convolution_fields[] = {
+	{AL_TEXTS_FIELD("inputs", AT(inputs), AT(n_inputs)), .is_required = true},
+	NAME(taps),
+	NAME(gate),
+	NAME(output),
+};
+#undef AT
+static const struct al_record convolution_record = {
+	.fields = AL_FIELDS(convolution_fields),
+	.check = check_convolution,
+};
+
 #define AT(member) offsetof(struct al_pass, member)
 #define PROJECTION(name) \
 	{ \
@@ -102,6 +126,7 @@ static const struct al_field pass_fields[] = {
 	{AL_KEY("content", TEXT, AT(content))},
 	{AL_KEY("across", RECORD, AT(across)), .record = &across_record},
 	{AL_KEY("delta", RECORD, AT(delta)), .record = &delta_record},
+	{AL_KEY("convolution", RECORD, AT(convolution)), .record = &convolution_record},
 };
 #undef AT
 
@@ -111,14 +136,19 @@ static bool check_kind(void *context, const struct al_item *node, void *record,
 {
 	static const char *const projections[] = {"query", "key", "value", "output"};
 	const struct al_reader *reader = context;
-	const bool is_attention = !al_json_get(node, "delta");
+	const bool is_delta = al_json_get(node, "delta");
+	const bool is_attention = !is_delta && !al_json_get(node, "convolution");
 	(void)record;
+
+	if (is_delta && al_json_get(node, "convolution"))
+		return al_json_fail(reader->doc, node, err,
+			"expected \"delta\" or \"convolution\", not both");
 
 	for (size_t i = 0; i < sizeof(projections) / sizeof(*projections); i++)
 		if (is_attention != (al_json_get(node, projections[i]) != NULL))
 			return al_json_fail(reader->doc, node, err,
 				"expected \"query\", \"key\", \"value\" and \"output\", or "
-				"\"delta\" alone");
+				"\"delta\" or \"convolution\" alone");
 	return true;
 }
 
@@ -133,9 +163,10 @@ static bool check_pass(const struct al_reader *reader, const struct al_item *nod
 	const struct al_pass_projection *const all[] = {&pass->query, &pass->key, &pass->value,
 		&pass->output};
 	const struct al_pass_delta *delta = &pass->delta;
+	const struct al_pass_convolution *convolution = &pass->convolution;
 	const char *const others[] = {pass->content, pass->across.weight, pass->across.bias,
 		delta->beta, delta->alpha, delta->step, delta->rate, delta->norm, delta->gate,
-		delta->output};
+		delta->output, convolution->taps, convolution->gate, convolution->output};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		const char *const names[] = {all[i]->of, all[i]->bias, all[i]->scale, all[i]->times,
@@ -146,7 +177,9 @@ static bool check_pass(const struct al_reader *reader, const struct al_item *nod
 	return check_names(reader, node, variant, others, sizeof(others) / sizeof(*others), err)
 		&& check_names(reader, node, variant, pass->across.norm, pass->across.n_norm, err)
 		&& check_names(reader, node, variant, delta->inputs, delta->n_inputs, err)
-		&& check_names(reader, node, variant, delta->taps, delta->n_taps, err);
+		&& check_names(reader, node, variant, delta->taps, delta->n_taps, err)
+		&& check_names(reader, node, variant, convolution->inputs, convolution->n_inputs,
+			err);
 }
 
 bool al_pass_read(void *context, const struct al_item *node, void *out, struct al_error *err)

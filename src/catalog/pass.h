@@ -33,7 +33,11 @@
  * activated as feed-forward blocks are. A head's state loses a part that "alpha", "step" and "rate"
  * set, and "beta" is the share of a value that is written. Outputs are normed, times silu(x
  * "gate"). As many heads as "beta" has columns; neighbors share the fewer heads of queries and
- * keys, of width d_head. */
+ * keys, of width d_head.
+ *
+ * * convolution: {"inputs": ["W_X", "W_B"], "taps": "conv", "gate": "W_C", "output": "W_O"}. What x
+ * makes with both inputs is multiplied, summed over the last tokens with the weights "taps"
+ * [taps][width], and multiplied by what x makes with "gate". */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -62,17 +66,26 @@ struct al_pass_delta {
 	const char *beta, *alpha, *step, *rate, *norm, *gate, *output;
 };
 
+enum { AL_PASS_FACTORS = 2 };
+
+struct al_pass_convolution {
+	const char **inputs; /* [AL_PASS_FACTORS] */
+	size_t n_inputs;
+	const char *taps, *gate, *output;
+};
+
 struct al_pass {
 	struct al_pass_projection query, key, value, output;
 	const char *content;
 	struct al_pass_across across; /* no weight: nothing is between heads and output */
-	struct al_pass_delta delta; /* no inputs: the variant has attention weights */
+	struct al_pass_delta delta; /* no inputs in either: the variant has attention weights */
+	struct al_pass_convolution convolution;
 };
 
 /* Do tokens see each other by other means than attention weights? */
 static inline bool al_pass_has_no_weights(const struct al_pass *pass)
 {
-	return pass && pass->delta.n_inputs > 0;
+	return pass && pass->delta.n_inputs + pass->convolution.n_inputs > 0;
 }
 
 /* As a record's row calls it, into a struct al_variant whose tensors are read. */

@@ -107,6 +107,8 @@ CASES = {
     'idefics3': ('Idefics3ForConditionalGeneration', {}),
     'internvl': ('InternVLForConditionalGeneration', {}),
     'jais2': ('Jais2ForCausalLM', {}),
+    'lfm2': ('Lfm2ForCausalLM', {'layer_types': ['conv', 'full_attention', 'conv']}),
+    'lfm2_moe': ('Lfm2MoeForCausalLM', {'layer_types': ['conv', 'full_attention', 'conv'], 'num_dense_layers': 1}),
     'llama': ('LlamaForCausalLM', {}),
     'llama biases': ('LlamaForCausalLM', {'attention_bias': True, 'mlp_bias': True, 'tie_word_embeddings': True}),
     'llama dynamic': ('LlamaForCausalLM', {

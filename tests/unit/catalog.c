@@ -255,6 +255,9 @@ static void an_entry_has_defaults(void **state)
 	"\"delta\": {\"inputs\": [" inputs "], \"taps\": [\"W\", \"W\", \"W\"], \"beta\": " \
 	"\"W\", \"alpha\": \"W\", \"step\": \"W\", \"rate\": \"W\", \"norm\": \"W\", " \
 	"\"gate\": \"W\", \"output\": \"W\"}"
+#define CONVOLUTION(inputs) \
+	"\"convolution\": {\"inputs\": [" inputs "], \"taps\": \"W\", \"gate\": \"W\", " \
+	"\"output\": \"W\"}"
 #define TENSOR(more) TENSORS("{\"name\": \"W\", \"role\": \"query\", " more "}")
 
 static const struct refusal {
@@ -325,15 +328,19 @@ static const struct refusal {
 		"distinguish them"},
 	{WITH("\"pass\": {\"query\": {}, \"key\": {}}"),
 		"v.json:1:38: expected \"query\", \"key\", \"value\" and \"output\", or \"delta\" "
-		"alone"},
+		"or \"convolution\" alone"},
 	{WITH("\"pass\": {\"output\": {}, " DELTA("\"W\", \"W\", \"W\"") "}"),
 		"v.json:1:38: expected \"query\", \"key\", \"value\" and \"output\", or \"delta\" "
-		"alone"},
+		"or \"convolution\" alone"},
 	{WITH("\"pass\": {" DELTA("\"W\", \"W\"") "}"),
 		"v.json:1:48: found 2 names in \"inputs\" and 3 in \"taps\", expected those of "
 		"queries, keys and values in both"},
 	{WITH("\"pass\": {" DELTA("\"W\", \"W\", \"V\"") "}"),
 		"v.json:1:38: \"W\" is none of the variant's tensors"},
+	{WITH("\"pass\": {" CONVOLUTION("\"W\"") "}"),
+		"v.json:1:54: expected two names in \"inputs\", of what is multiplied"},
+	{WITH("\"pass\": {" CONVOLUTION("\"W\", \"W\"") ", " DELTA("\"W\", \"W\", \"W\"") "}"),
+		"v.json:1:38: expected \"delta\" or \"convolution\", not both"},
 	{WITH("\"cache\": [{\"name\": \"K\", \"shape\": [1], \"per\": \"tokn\"}]"),
 		"v.json:1:75: unknown per \"tokn\" (did you mean \"token\"?)"},
 	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"bytes\": 0}]"),

@@ -85,7 +85,7 @@ static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "
 	"tokens", "project_tokens", "positions", "types", "norm", "project", "behind", "sum",
 	"query_norm", "key_norm", "gate", "up", "gate_up", "head", "weight", "bias", "otherwise",
 	"sinks", "router", "of", "times", "add", "content", "beta", "alpha", "step", "rate",
-	"output", "learned"};
+	"output", "learned", "taps"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
 	const struct al_json *doc, const struct al_item *node)

@@ -347,7 +347,7 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 	if (!al_read_input(NULL, &layer->attention_before, x, &input, err))
 		return false;
 	if (!layer->attention)
-		return al_delta_apply(layer, batch, al_view_f(input), o, err);
+		return al_mixer_apply(layer, batch, al_view_f(input), o, err);
 	if (!project_all(&h, &scratch, place, al_view_f(input), err))
 		return false;
 	if (trace) {

@@ -237,7 +237,7 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	const struct al_attention *a = layer->shape = layer->attention;
 
 	if (!a)
-		return al_delta_load(layer, err);
+		return al_mixer_load(layer, err);
 	return load_projections(layer, reading, err) && load_gate(layer, err)
 		&& load_rotation(layer, err)
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,

@@ -14,59 +14,12 @@
 
 /* ---- weights ---- */
 
-static const struct al_factor *find(const struct al_layer *layer, const char *name)
-{
-	const struct al_attention *a = layer->module;
-
-	for (size_t i = 0; i < a->n_tensors; i++)
-		if (strcmp(a->tensors[i].name, name) == 0)
-			return &a->tensors[i].factor;
-	return NULL;
-}
-
-static bool load_part(const struct al_layer *layer, const struct al_factor *factor,
-	struct al_matrix_f to, struct al_error *err)
-{
-	AL_OWNED struct al_matrix numbers = {0};
-
-	return al_factor_load(layer->network->view->checkpoint, factor, &numbers, err)
-		&& al_narrow(al_view(numbers), to, err);
-}
-
-/* Tensors side by side, [rows][the columns of all]; cols 0: as many as there are. */
-static bool load(struct al_layer *layer, const char *const *names, size_t n, size_t rows,
-	size_t cols, struct al_matrix_f *out, struct al_error *err)
-{
-	size_t all = 0, at = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct al_factor *factor = find(layer, names[i]);
-		if (!factor || factor->rows != (int64_t)rows)
-			return al_fail(err, AL_EINPUT, "%s has %lld rows, its pass needs %zu",
-				names[i], factor ? (long long)factor->rows : 0LL, rows);
-		all += (size_t)factor->width;
-	}
-	if (cols && all != cols)
-		return al_fail(err, AL_EINPUT, "%s has %zu columns, its pass needs %zu", names[0],
-			all, cols);
-	if (!al_take_f(&layer->scratch, out, rows, all, err))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct al_factor *factor = find(layer, names[i]);
-		const size_t width = (size_t)factor->width;
-		if (!load_part(layer, factor, al_part_f(*out, 0, at, rows, width), err))
-			return false;
-		at += width;
-	}
-	return true;
-}
-
 /* Heads of queries and keys, by how wide these are. */
 static bool count_keys(const struct al_layer *layer, const struct al_pass_delta *how,
 	struct al_delta *d, struct al_error *err)
 {
-	const size_t queries = (size_t)find(layer, how->inputs[0])->width;
-	const size_t keys = (size_t)find(layer, how->inputs[1])->width;
+	const size_t queries = al_mixer_width(layer, how->inputs[0]);
+	const size_t keys = al_mixer_width(layer, how->inputs[1]);
 
 	d->n_keys = keys / d->d_head;
 	return (queries == keys && d->n_keys > 0 && keys == d->n_keys * d->d_head
@@ -83,29 +36,24 @@ bool al_delta_load(struct al_layer *layer, struct al_error *err)
 {
 	const struct al_pass_delta *how = &layer->module->variant->pass->delta;
 	const size_t d_model = (size_t)layer->network->d_model;
-	const struct al_factor *taps = find(layer, how->taps[0]);
 	struct al_delta *d = &layer->delta;
 
-	d->n_taps = taps ? (size_t)taps->rows : 0;
+	d->n_heads = al_mixer_width(layer, how->beta);
+	d->d_value = al_mixer_width(layer, how->norm);
 	d->d_head = (size_t)layer->module->d_head;
-	d->inputs.op = d->gate.op = d->beta.op = d->alpha.op = AL_TRANSPOSED;
-	layer->output.op = AL_TRANSPOSED;
-	if (!load(layer, how->inputs, AL_PASS_INPUTS, d_model, 0, &d->inputs.weight, err)
-		|| !load(layer, &how->beta, 1, d_model, 0, &d->beta.weight, err)
-		|| !load(layer, &how->norm, 1, 1, 0, &d->norm, err))
-		return false;
-	d->n_heads = d->beta.weight.cols;
-	d->d_value = d->norm.cols;
-	return count_keys(layer, how, d, err)
-		&& load(layer, how->taps, AL_PASS_INPUTS, d->n_taps, d->inputs.weight.cols,
-			&d->taps, err)
-		&& load(layer, &how->alpha, 1, d_model, d->n_heads, &d->alpha.weight, err)
-		&& load(layer, &how->step, 1, 1, d->n_heads, &d->step, err)
-		&& load(layer, &how->rate, 1, 1, d->n_heads, &d->rate, err)
-		&& load(layer, &how->gate, 1, d_model, d->n_heads * d->d_value, &d->gate.weight,
-			err)
-		&& load(layer, &how->output, 1, d->n_heads * d->d_value, d_model,
-			&layer->output.weight, err);
+	d->inputs.op = AL_TRANSPOSED;
+	const size_t width = d->n_heads * d->d_value;
+	return al_mixer_read(layer, how->inputs, AL_PASS_INPUTS, d_model, 0, &d->inputs.weight, err)
+		&& count_keys(layer, how, d, err)
+		&& al_mixer_read(layer, how->taps, AL_PASS_INPUTS,
+			al_mixer_rows(layer, how->taps[0]), d->inputs.weight.cols, &d->taps, err)
+		&& al_mixer_read_linear(layer, how->beta, d_model, d->n_heads, &d->beta, err)
+		&& al_mixer_read_linear(layer, how->alpha, d_model, d->n_heads, &d->alpha, err)
+		&& al_mixer_read_linear(layer, how->gate, d_model, width, &d->gate, err)
+		&& al_mixer_read(layer, &how->step, 1, 1, d->n_heads, &d->step, err)
+		&& al_mixer_read(layer, &how->rate, 1, 1, d->n_heads, &d->rate, err)
+		&& al_mixer_read(layer, &how->norm, 1, 1, d->d_value, &d->norm, err)
+		&& al_mixer_read_linear(layer, how->output, width, d_model, &layer->output, err);
 }
 
 /* ---- a head ---- */
@@ -128,19 +76,9 @@ struct head {
 static void convolve(const struct head *h, size_t first, size_t n, size_t column, float *out)
 {
 	const struct al_layer *layer = h->all->layer;
-	const struct al_matrix_f taps = layer->delta.taps;
-	const struct al_matrix_f x = layer->cache ? layer->cache->k : h->all->inputs;
-	const size_t before = column - h->first_input;
-	const size_t missing = taps.rows > before + 1 ? taps.rows - before - 1 : 0;
 
-	for (size_t i = first; i < first + n; i++) {
-		const float *tap = taps.data + i * taps.ld;
-		double sum = 0;
-		for (size_t j = missing; j < taps.rows; j++)
-			sum += (double)tap[j]
-				* (double)x.data[i + (column + j + 1 - taps.rows) * x.ld];
-		out[i - first] = (float)sum;
-	}
+	al_convolve(layer->delta.taps, layer->cache ? layer->cache->k : h->all->inputs,
+		(struct al_convolved){h->first_input, column, first, n}, out);
 	al_activate(layer->network->activation, NULL, NULL, out, n);
 }
 
@@ -242,13 +180,6 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 
 /* ---- all ---- */
 
-static bool project(struct al_scratch *scratch, const struct al_linear *linear,
-	struct al_pass_place place, struct al_view_f x, struct al_matrix_f *y, struct al_error *err)
-{
-	return al_take_f(scratch, y, al_linear_rows(linear), x.cols, err)
-		&& al_linear_apply(linear, place, x, *y, err);
-}
-
 bool al_delta_apply(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *o, struct al_error *err)
 {
@@ -257,10 +188,10 @@ bool al_delta_apply(const struct al_layer *layer, const struct al_batch *batch, 
 	struct heads h = {.layer = layer, .batch = batch};
 	AL_SCRATCH(scratch);
 
-	if (!project(&scratch, &d->inputs, place, x, &h.inputs, err)
-		|| !project(&scratch, &d->gate, place, x, &h.gate, err)
-		|| !project(&scratch, &d->beta, place, x, &h.beta, err)
-		|| !project(&scratch, &d->alpha, place, x, &h.alpha, err)
+	if (!al_mixer_project(&scratch, &d->inputs, place, x, &h.inputs, err)
+		|| !al_mixer_project(&scratch, &d->gate, place, x, &h.gate, err)
+		|| !al_mixer_project(&scratch, &d->beta, place, x, &h.beta, err)
+		|| !al_mixer_project(&scratch, &d->alpha, place, x, &h.alpha, err)
 		|| !al_matrix_init_f(o, d->n_heads * d->d_value, x.cols, err))
 		return false;
 	if (layer->cache)

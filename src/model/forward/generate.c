@@ -18,15 +18,11 @@ static bool init_cache(const struct al_generator *g, const struct al_layer *laye
 	struct al_cache *cache, struct al_error *err)
 {
 	const struct al_attention *a = layer->shape;
-	const struct al_delta *d = &layer->delta;
 	const size_t n = g->n_sequences * g->longest;
 
 	cache->length = g->longest;
-	if (!layer->attention) {
-		cache->state = al_calloc(g->n_sequences * d->n_heads * d->d_value * d->d_head,
-			sizeof(*cache->state));
-		return al_matrix_init_f(&cache->k, al_linear_rows(&d->inputs), n, err);
-	}
+	if (!layer->attention)
+		return al_mixer_cache_init(layer, g->n_sequences, cache, err);
 	return al_matrix_init_f(&cache->k, (size_t)(a->n_kv_heads * a->d_head), n, err)
 		&& al_matrix_init_f(&cache->v, (size_t)(a->n_kv_heads * a->d_value), n, err);
 }

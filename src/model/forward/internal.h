@@ -211,17 +211,50 @@ struct al_layer;
 
 /* The gated delta rule's weights; see catalog/pass.h. */
 struct al_delta {
-	struct al_linear inputs; /* queries, keys and values of all heads; not there: no mixer */
+	struct al_linear inputs; /* queries, keys and values of all heads; or not there */
 	struct al_linear gate, beta, alpha;
-	struct al_matrix_f taps; /* [n_taps][inputs] */
+	struct al_matrix_f taps; /* [taps][inputs] */
 	struct al_matrix_f step, rate, norm; /* one row */
-	size_t n_taps, n_heads, n_keys, d_head, d_value; /* n_keys: heads of queries and keys */
+	size_t n_heads, n_keys, d_head, d_value; /* n_keys: heads of queries and keys */
 };
 
-bool al_delta_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+struct al_convolution {
+	struct al_linear value, before, after; /* or not there */
+	struct al_matrix_f taps; /* [taps][width] */
+};
 
-/* x is what the layer's norm gives; o is initialized, [n_heads*d_value][tokens]. */
+/* Tensors of the layer's mixer side by side, [rows][the columns of all]; cols 0: as many as there
+ * are. And how large one is; 0: there is none. */
+bool al_mixer_read(struct al_layer *layer, const char *const *names, size_t n, size_t rows,
+	size_t cols, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+bool al_mixer_read_linear(struct al_layer *layer, const char *name, size_t inputs, size_t outputs,
+	struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+size_t al_mixer_width(const struct al_layer *layer, const char *name);
+size_t al_mixer_rows(const struct al_layer *layer, const char *name);
+
+/* y is the scratch's. */
+bool al_mixer_project(struct al_scratch *scratch, const struct al_linear *linear,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f *y,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Rows [first, +n) of a column, in a sequence that begins with column `begin`. */
+struct al_convolved {
+	size_t begin, column, first, n;
+};
+
+/* out[n]: sums of these rows over the last columns, as many as there are taps. */
+void al_convolve(struct al_matrix_f taps, struct al_matrix_f x, struct al_convolved of, float *out);
+
+bool al_delta_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+bool al_convolution_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+bool al_mixer_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+
+/* x is what the layer's norm gives; o is initialized, [the output projection's inputs][tokens]. */
 bool al_delta_apply(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+bool al_convolution_apply(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+bool al_mixer_apply(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
 
 /* Projections of a variant with a pass, each head's columns as that makes them. */
@@ -242,6 +275,10 @@ struct al_cache {
 	double *state; /* [n_sequences][n_heads][d_value][d_head], or NULL */
 	size_t length, past; /* tokens that there is room for, and that came before */
 };
+
+/* A mixer's: `length` is set. */
+bool al_mixer_cache_init(const struct al_layer *layer, size_t n_sequences, struct al_cache *cache,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Puts each sequence's columns of x where its next tokens are in `to`. */
 void al_cache_fill(const struct al_cache *cache, const struct al_batch *batch, struct al_matrix_f x,
@@ -267,6 +304,7 @@ struct al_layer {
 	struct al_across across;
 	struct al_latent latent;
 	struct al_delta delta;
+	struct al_convolution convolution;
 	struct al_linear gate; /* of the heads' outputs; see catalog.h, al_head_factor */
 	struct al_matrix_f sinks; /* [n_heads][1], or empty */
 	struct al_position_bias bias;
