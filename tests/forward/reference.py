@@ -369,6 +369,26 @@ def qwen3_next(w, c, ids):
                  else gated(w, c, *(p + f"mlp.{n}_proj" for n in ("gate", "up", "down")), h))
     return norm("model.norm", x) @ w["lm_head.weight"].T
 
+def lfm2(w, c, ids):
+    H, K = c["num_attention_heads"], c["num_key_value_heads"]
+    norm = lambda name, x: rms_norm(x, w[name + ".weight"], 1e-5)
+    def convolution(p, h):
+        before, after, x = np.split(linear(w, p + "in_proj", h), 3, -1)
+        taps = w[p + "conv.weight"][:, 0]
+        x = np.concatenate([np.zeros((taps.shape[1] - 1, x.shape[1])), before * x])
+        return linear(w, p + "out_proj", after * sum(x[j:j + len(h)] * taps[:, j] for j in range(taps.shape[1])))
+    def attention(p, h):
+        q, k, v = (heads(linear(w, p + f"{n}_proj", h), m) for n, m in zip("qkv", (H, K, K)))
+        q, k = (rotate(norm(p + name, x), c, 1000000.0) for name, x in (("q_layernorm", q), ("k_layernorm", k)))
+        return linear(w, p + "out_proj", attend(q, k, v, causal(len(h)), 1 / math.sqrt(q.shape[-1])))
+    x = w["model.embed_tokens.weight"][ids]
+    for i in range(c["num_hidden_layers"]):
+        p = f"model.layers.{i}."
+        h = norm(p + "operator_norm", x)
+        x = x + (attention(p + "self_attn.", h) if i in c["full_attn_idxs"] else convolution(p + "conv.", h))
+        x = x + gated(w, {}, *(p + f"feed_forward.w{n}" for n in "132"), norm(p + "ffn_norm", x))
+    return norm("model.embedding_norm", x) @ w["model.embed_tokens.weight"].T
+
 def gpt_oss(w, c, ids):
     tied(w, c, False)
     return llama_like(w, c, ids, eps=1e-5, base=150000.0, window=lambda c, i: c.get("sliding_window", 128) if i % 2 == 0 else None,
@@ -722,7 +742,7 @@ FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
             **GGUF, "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds,
-            "qwen3_next": qwen3_next}
+            "qwen3_next": qwen3_next, "lfm2": lfm2}
 
 def main(write_tiny, cases):
     for path in cases:

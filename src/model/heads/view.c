@@ -223,20 +223,18 @@ static struct elsewhere find_elsewhere(struct al_model_view *view)
 
 static void note_mixers(struct al_model_view *view)
 {
-	const struct al_model_item *first = NULL, *last = NULL;
+	const struct al_model_item *first = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < view->tensor_list.n_modules; i++)
-		if (al_module_is_mixer(&view->tensor_list.modules[i])) {
-			last = &view->tensor_list.modules[i];
-			first = n++ ? first : last;
-		}
+		if (al_module_is_mixer(&view->tensor_list.modules[i]))
+			first = n++ ? first : &view->tensor_list.modules[i];
 	view->mixers_note = n == 0
 		? NULL
 		: al_format(&view->arena,
-			"no heads in %zu of %zu layers (%s%s%s): %s has no attention weights", n,
-			n + view->n_modules, first->name, n > 1 ? " to " : "",
-			n > 1 ? last->name : "", first->variant->title);
+			"no heads in %zu of %zu layers%s%s: %s has no attention weights", n,
+			n + view->n_modules, n > 1 ? ", the first of which is " : ", ", first->name,
+			first->variant->title);
 }
 
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
