@@ -35,8 +35,10 @@
  * "residual_over".
  *
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
- * "window" tokens, itself included, and an encoder's as many behind it; 0: all. "query_norm" and
- * "key_norm" normalize each head ("over": "head"), all heads at once ("all"), or each head with a
+ * "window" tokens, itself included, and an encoder's as many behind it, or those of its own
+ * "chunk" of so many; 0: all. Queries are multiplied by 1 + "growth" log(1 + the whole part of
+ * (position + 1)/"floor") in layers where "grows" holds. "query_norm" and "key_norm" normalize
+ * each head ("over": "head"), all heads at once ("all"), or each head with a
  * scale of its own ("each", {head} in the name, or a row of the tensor), before their rotation, or,
  * with "rotated", after it. Rotary positions are the module's, and so are biases, which are added,
  * and gates, which heads' outputs are multiplied by. "alibi": a score loses slope times its
@@ -62,7 +64,7 @@
  * b: (b - s)/max(|s|, b) is at most twice "jitter". Those with the largest shares are chosen, after
  * "correction" [count] is added, of the best "of_groups" of "groups", those with the largest sum of
  * their two best, or with "by_best" those with the best expert. "shared": a block of all tokens,
- * times the sigmoid of "weight".
+ * times the sigmoid of "weight". With "of_input" an expert reads its share of the token.
  *
  * * last: logits are divided by "divide" or multiplied by "multiply", then capped to "cap".
  *
@@ -185,9 +187,12 @@ struct al_forward {
 	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
 	enum al_router_scores router_scores;
 	const struct al_formula *n_groups, *n_chosen_groups; /* NULL: 1 */
-	bool groups_by_best;
+	bool groups_by_best, shares_input;
 	struct al_config_number expert_factor, jitter;
-	const struct al_formula *scale_squared, *residual_over, *window; /* NULL: 1, 1, 0 */
+	const struct al_formula *scale_squared, *residual_over, *window,
+		*chunk; /* NULL: 1, 1, 0, 0 */
+	struct al_config_number query_floor, query_growth;
+	const struct al_formula *query_grows; /* NULL: false */
 	struct al_forward_word activation,
 		masked_activation; /* the latter without a word: the former */
 	const char *mask; /* in place of a token that an encoder predicts; NULL: it predicts none */

@@ -109,6 +109,7 @@ CASES = {
     'jais2': ('Jais2ForCausalLM', {}),
     'lfm2': ('Lfm2ForCausalLM', {'layer_types': ['conv', 'full_attention', 'conv']}),
     'lfm2_moe': ('Lfm2MoeForCausalLM', {'layer_types': ['conv', 'full_attention', 'conv'], 'num_dense_layers': 1}),
+    'lfm2_vl': ('Lfm2VlForConditionalGeneration', {'text_config': {'layer_types': ['conv', 'full_attention', 'conv']}}),
     'llama': ('LlamaForCausalLM', {}),
     'llama biases': ('LlamaForCausalLM', {'attention_bias': True, 'mlp_bias': True, 'tie_word_embeddings': True}),
     'llama dynamic': ('LlamaForCausalLM', {
@@ -117,6 +118,10 @@ CASES = {
         'rope_parameters': {'rope_type': 'linear', 'rope_theta': 10000., 'factor': 4.}}),
     'llama llama3': ('LlamaForCausalLM', {'rope_parameters': LLAMA3}),
     'llama yarn': ('LlamaForCausalLM', {'rope_parameters': YARN}),
+    'llama4': ('Llama4ForConditionalGeneration', {'text_config': {
+        'num_hidden_layers': 2, 'intermediate_size_mlp': 40, 'attention_chunk_size': 24}}),
+    'llama4_text': ('Llama4ForCausalLM', {'num_hidden_layers': 4, 'interleave_moe_layer_step': 2, 'intermediate_size_mlp': 40,
+                                          'attention_chunk_size': 24, 'floor_scale': 8}),
     'llava': ('LlavaForConditionalGeneration', {}),
     'llava_next': ('LlavaNextForConditionalGeneration', {}),
     'llava_onevision': ('LlavaOnevisionForConditionalGeneration', {}),

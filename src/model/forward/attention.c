@@ -53,9 +53,12 @@ struct span {
 
 static struct span seen(const struct heads *h, size_t first, size_t end, size_t n)
 {
-	const size_t window = h->layer->window;
+	const size_t window = h->layer->window, chunk = h->layer->chunk;
 	const bool is_causal = h->layer->network->how->kind == AL_FORWARD_DECODER;
 
+	if (chunk)
+		return (struct span){first - first % chunk,
+			is_causal ? end : al_least(n, end - 1 - (end - 1) % chunk + chunk)};
 	return (struct span){window && first + 1 > window ? first + 1 - window : 0,
 		is_causal				 ? end
 			: window && end - 1 + window < n ? end - 1 + window
@@ -249,12 +252,31 @@ void al_cache_fill(const struct al_cache *cache, const struct al_batch *batch, s
 	}
 }
 
+static void grow(void *context, size_t first, size_t n)
+{
+	const struct heads *h = context;
+	const size_t *begin = h->batch->begin;
+	size_t sequence = 0;
+
+	for (size_t j = first; j < first + n; j++) {
+		while (begin[sequence + 1] <= j)
+			sequence++;
+		const double position = (double)(n_past(h->layer) + j - begin[sequence]);
+		al_scale(h->q.data + j * h->q.ld, h->q.rows,
+			(float)(1
+				+ h->layer->growth
+					* log1p(floor((position + 1) / h->layer->floor))));
+	}
+}
+
 static void place_tokens(struct heads *h)
 {
 	const struct al_cache *cache = h->layer->cache;
 
 	turn(h, &h->layer->query_norm, h->q);
 	turn(h, &h->layer->key_norm, h->k);
+	if (h->layer->growth != 0)
+		al_each_columns(h->q.cols, grow, h);
 	if (cache) {
 		al_cache_fill(cache, h->batch, h->k, cache->k);
 		al_cache_fill(cache, h->batch, h->v, cache->v);

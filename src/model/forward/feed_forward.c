@@ -218,6 +218,7 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 struct routing {
 	const struct al_experts *experts;
 	enum al_router_scores by;
+	bool shares_input;
 	struct al_matrix_f shares; /* [n][tokens] */
 };
 
@@ -363,6 +364,16 @@ static void add_times(float factor, const float *from, size_t n, float *to)
 		to[i] += factor * from[i];
 }
 
+/* An expert reads a token's share, where what it gives isn't multiplied by it. */
+static void share_input(const struct routing *routing, size_t expert, struct sent *sent)
+{
+	for (size_t j = 0; j < sent->n; j++) {
+		float *share = routing->shares.data + expert + sent->tokens[j] * routing->shares.ld;
+		al_scale(sent->x.data + j * sent->x.ld, sent->x.rows, *share);
+		*share = 1;
+	}
+}
+
 /* An expert's part of out. A number that isn't finite is named where the layer ends. */
 static bool add_expert(const struct routing *routing, size_t expert,
 	const struct al_activation *activation, struct al_pass_place place, struct al_view_f x,
@@ -371,10 +382,13 @@ static bool add_expert(const struct routing *routing, size_t expert,
 	AL_SCRATCH(scratch);
 	struct sent sent = {.tokens = memory};
 
-	if (!take_sent(&scratch, &sent, routing, expert, x, out.rows, err)
-		|| (sent.n > 0
-			&& !apply_block(&routing->experts->items[expert], activation, place,
-				al_view_f(sent.x), sent.y, err)))
+	if (!take_sent(&scratch, &sent, routing, expert, x, out.rows, err))
+		return false;
+	if (routing->shares_input)
+		share_input(routing, expert, &sent);
+	if (sent.n > 0
+		&& !apply_block(&routing->experts->items[expert], activation, place,
+			al_view_f(sent.x), sent.y, err))
 		return false;
 	for (size_t j = 0; j < sent.n; j++) {
 		const size_t at = sent.tokens[j];
@@ -418,7 +432,9 @@ static bool apply_experts(const struct al_layer *layer, struct al_pass_place pla
 	const struct al_experts *experts = &layer->experts;
 	const struct al_activation *activation = layer->network->activation;
 	AL_SCRATCH(scratch);
-	struct routing routing = {.experts = experts, .by = layer->network->how->router_scores};
+	struct routing routing = {.experts = experts,
+		.by = layer->network->how->router_scores,
+		.shares_input = layer->network->how->shares_input};
 	size_t *memory = al_take_array(&scratch, x.cols, sizeof(*memory), err);
 
 	if (!memory || !apply_shared(experts, activation, place, x, out, err)

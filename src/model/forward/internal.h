@@ -293,7 +293,8 @@ struct al_layer {
 	const struct al_attention *attention; /* NULL: it has a mixer */
 	const struct al_attention *shape; /* its heads as they run: a pass may have wider ones */
 	bool is_parallel;
-	size_t window; /* 0: none */
+	size_t window, chunk; /* 0: none */
+	double floor, growth; /* of queries, see catalog/forward.h; 0: none */
 	struct al_linear query, key, value, output;
 	struct al_norm attention_before, attention_behind, attention_sum;
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */

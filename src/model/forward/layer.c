@@ -1,5 +1,6 @@
 /* A layer: attention and a feed-forward block, with their norms, added to what passes by. */
 
+#include "catalog/config.h"
 #include "model/forward/internal.h"
 
 /* ---- loading ---- */
@@ -53,14 +54,40 @@ static bool read_rules(struct al_layer *layer, struct al_iteration *iteration, s
 {
 	const struct al_forward *how = layer->network->how;
 	const struct al_scope scope = al_iteration_scope(iteration);
-	int64_t window = 0;
+	int64_t window = 0, chunk = 0;
 
 	if (how->parallel && !al_formula_holds(how->parallel, &scope, &layer->is_parallel, err))
 		return false;
-	if (how->window && !al_formula_whole(how->window, &scope, 0, &window, err))
+	if ((how->window && !al_formula_whole(how->window, &scope, 0, &window, err))
+		|| (how->chunk && !al_formula_whole(how->chunk, &scope, 0, &chunk, err)))
 		return false;
 	layer->window = (size_t)window;
+	layer->chunk = (size_t)chunk;
 	return true;
+}
+
+static bool read_growth(struct al_layer *layer, struct al_iteration *iteration,
+	struct al_error *err)
+{
+	const struct al_network *network = layer->network;
+	const struct al_forward *how = network->how;
+	const struct al_json *config = &network->view->config;
+	const struct al_scope scope = al_iteration_scope(iteration);
+	bool grows = false;
+
+	if (!how->query_grows)
+		return true;
+	if (!al_formula_holds(how->query_grows, &scope, &grows, err)
+		|| !al_config_number(config, network->config, &how->query_floor, 0, &layer->floor,
+			err)
+		|| !al_config_number(config, network->config, &how->query_growth, 0, &layer->growth,
+			err))
+		return false;
+	layer->growth = grows ? layer->growth : 0;
+	return !grows || layer->floor > 0
+		|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
+			network->view->config_path,
+			how->query_floor.n_keys ? how->query_floor.keys[0] : "floor", layer->floor);
 }
 
 static bool load(struct al_layer *layer, struct al_error *err)
@@ -73,6 +100,7 @@ static bool load(struct al_layer *layer, struct al_error *err)
 	return iterate(layer, &reading.iteration, err)
 		&& find_module(layer, &reading.iteration, err)
 		&& read_rules(layer, &reading.iteration, err)
+		&& read_growth(layer, &reading.iteration, err)
 		&& al_attention_load(layer, &reading, err)
 		&& al_feed_forward_load(layer, &reading, err)
 		&& al_norm_read(&reading, AL_FORWARD_ATTENTION_BEFORE, d_model,
