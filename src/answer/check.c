@@ -292,7 +292,9 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 				     : "All %s numbers that can be recomputed hold%s.",
 			al_claim_count(arena, "decided", decided), rest);
 	return al_format(arena, "Nothing was recomputed%s%s.",
-		counts->numbers > 0 ? "" : ": no map describes the tables, start from --draft-map",
+		counts->numbers + counts->tables > 0
+			? ""
+			: ": no map describes the tables, start from --draft-map",
 		rest);
 }
 

@@ -235,6 +235,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	for (size_t i = 0; i < bound.gaps.n; i++)
 		al_paper_findings_add(&l.findings, bound.gaps.items[i]);
 	tell(&l, table);
+	counts->tables += map ? map->n_tables : 0;
 	counts->gaps += bound.gaps.n;
 	counts->numbers += bound.n_sites;
 	counts->scores += bound.n_data;

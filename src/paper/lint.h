@@ -6,6 +6,7 @@
 #include "scenario/scenario.h"
 
 struct al_lint_counts {
+	size_t tables; /* that the map describes */
 	size_t numbers; /* that were recomputed */
 	size_t verdicts[4]; /* of these, by enum al_verdict */
 	size_t in_prose; /* in running text: printed again as a table has them */

@@ -105,8 +105,12 @@ static size_t unseen_length(const char *text, size_t left)
 		{"\\textcolor", 1}, {"\\color", 1}, {"\\cellcolor", 1}, {"\\rowcolor", 1},
 		{"\\rotatebox", 1}, {"\\raisebox", 1}, {"\\hspace", 1}, {"\\vspace", 1},
 		{"\\resizebox", 2}, {"\\scalebox", 1}, {"\\parbox", 1}, {"\\ding", 1},
-		{"\\makecell", 0}, {"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
+		{"\\phantom", 1}, {"\\hphantom", 1}, {"\\makecell", 0}, {"\\shortstack", 0},
+		{"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
 
+	enum { MOST_BYTES = 4096 };
+
+	left = left < MOST_BYTES ? left : MOST_BYTES;
 	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
 		size_t n = strlen(macros[i].macro), group = 1;
 		if (left < n || memcmp(text, macros[i].macro, n) != 0

@@ -3,6 +3,7 @@
  *
  *   source    the lines of the file and of those that it includes, without comments
  *   text      the file, refused where its macros aren't closed
+ *   macros    those that the paper defines, in place of which comes what they stand for
  *   tables    rows and cells of it, without their markup
  *   numbers   cells that print a number in the ways of papers
  *   map       a reader's description of the tables: their columns, their model
@@ -63,7 +64,7 @@ struct al_paper_line {
 	bool is_part; /* of a line: no paragraph ends where it is empty */
 };
 
-/* An \input{FILE} that isn't followed. */
+/* An \input{FILE} that isn't followed, or a macro that isn't expanded. */
 struct al_paper_unread {
 	size_t line;
 	const char *macro, *why;
@@ -105,6 +106,9 @@ const char *al_paper_place(const struct al_paper *paper, struct al_arena *arena,
 /* All lines; `text` ends with a NUL, and is changed (source.c). */
 bool al_paper_read_lines(struct al_paper *paper, char *text, size_t length, bool follows,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The paper's own macros in its lines (macros.c). */
+void al_paper_expand(struct al_paper *paper);
 
 /* A piece of text as a reader sees it: without macros, emphasis, dollars and outer spaces
  * (markup.c). */

@@ -10,7 +10,7 @@ struct reading {
 	struct al_paper *paper;
 	const char *folder; /* the main file's, with its slash; NULL: no other file is read */
 	size_t n_files, n_bytes;
-	bool is_in_body;
+	bool is_in_body, is_full; /* full: no further file is read */
 };
 
 /* A file that is being read. Paths begin at the main file's folder. */
@@ -158,6 +158,11 @@ static const char *open_file(struct reading *r, const struct source *s, const ch
 	struct al_arena *arena = &r->paper->arena;
 	struct al_error err = {0};
 
+	r->is_full = r->n_files + r->paper->n_unread >= MOST_FILES;
+	if (r->is_full)
+		return al_format(arena,
+			"more than %d files are included; this one and later ones are not read",
+			MOST_FILES);
 	if (!r->folder)
 		return "a text alone includes no file";
 	if (!path_inside(arena, folder, name) && !path_inside(arena, "", name))
@@ -169,8 +174,6 @@ static const char *open_file(struct reading *r, const struct source *s, const ch
 		return al_format(arena, "%s includes itself", *path);
 	if (s->depth == MOST_DEPTH)
 		return al_format(arena, "more than %d files include each other", MOST_DEPTH);
-	if (r->n_files == MOST_FILES)
-		return al_format(arena, "more than %d files are included", MOST_FILES);
 	if (!al_file_read(text, al_format(arena, "%s%s", r->folder, *path),
 		    AL_PAPER_LIMIT - r->n_bytes, &err))
 		return al_strdup(arena, err.message);
@@ -198,7 +201,7 @@ static bool include(struct reading *r, const struct source *s, const struct form
 		form->has_folder ? al_format(arena, "{%s}", folder) : "", name);
 	AL_TEXT(text);
 
-	if (strchr(name, '#'))
+	if (r->is_full || strchr(name, '#'))
 		return true; /* within a macro's definition */
 	if (!form->has_folder && form->is_relative && slash) {
 		folder = al_strndup(arena, name, (size_t)(slash + 1 - name));

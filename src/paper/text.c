@@ -83,8 +83,13 @@ static bool parse(struct al_paper *paper, const char *file, const char *text, si
 	paper->file = al_strdup(&paper->arena, file);
 	if (!al_paper_read_lines(paper, al_strndup(&paper->arena, text, length), length, follows,
 		    err)
-		|| (paper->kind == AL_PAPER_TEX && !check_braces(paper, err))
-		|| !al_paper_find_tables(paper, err)) {
+		|| (paper->kind == AL_PAPER_TEX && !check_braces(paper, err))) {
+		al_paper_finish(paper);
+		return false;
+	}
+	if (paper->kind == AL_PAPER_TEX)
+		al_paper_expand(paper);
+	if (!al_paper_find_tables(paper, err)) {
 		al_paper_finish(paper);
 		return false;
 	}

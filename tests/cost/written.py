@@ -150,6 +150,15 @@ DOCUMENTS = {
     'paper of rows over many': lambda: paper('d.tex', '\\begin{tabular}{l}\n' + '\\multirow{99999}{*}{a} & 1 \\\\\n' * 20000 + '\\end{tabular}'),
     'paper of macros': lambda: paper('d.tex', ''.join(f'\\newcommand{{\\m{chr(97 + i)}}}{{' + (f'\\m{chr(96 + i)}' * 9 if i else '1') + '}\n'
                                                     for i in range(20)) + '\\mt ' * 100000),
+    'paper of arguments': lambda: paper('d.tex', '\\newcommand{\\a}[1]{#1}\n' + '\\a{' * 200000 + '}' * 200000),
+    'paper of open arguments': lambda: paper('d.tex', '\\newcommand{\\a}[2]{#1}\n' + '\\a{' * 150000 + '\n' + '}' * 150000),
+    'paper of citations': lambda: paper('d.tex', '\\cite{' * 100000 + '\n' + '}' * 100000),
+    'paper of definitions': lambda: paper('d.tex', '\\newcommand{\\ab}{\\ab}\\ab\n' * 30000),
+    'paper of chains': lambda: paper('d.tex', ''.join(f'\\def\\{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}{chr(97 + i // 676)}'
+                                                    f'{{\\{chr(97 + (i + 1) % 26)}{chr(97 + (i + 1) // 26 % 26)}{chr(97 + (i + 1) // 676)}}}\n' for i in range(10000))
+                                    + '\\aaa\n' * 1000),
+    'paper of inputs': lambda: ('d.tex', '\\input{e}\n' * 80000, ['check @/d.tex'], {'e.tex': '\\input{d}\\input{f}' * 1000}),
+    'paper of rows in a line': lambda: paper('d.tex', '\\begin{tabular}{ll}' + 'MHA & 1 \\\\' * 80000 + '\\end{tabular}'),
     'paper of dollars': lambda: paper('d.tex', '$' * 900000),
     'paper of braces': lambda: paper('d.tex', '{' * 900000),
     'paper of sentences': lambda: paper('d.tex', 'The model has 7.5 million parameters and 12 heads. ' * 18000),
