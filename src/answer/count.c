@@ -114,8 +114,8 @@ static bool is_asked_for(const struct count_options *o, const struct al_ledger_e
 	return o->components ? al_entry_is_own(t) : t->is_parameter;
 }
 
-static void count_part(struct answer *c, const char *variant, const struct al_ledger *ledger,
-	const struct al_ledger_list *tensors, enum al_part part)
+static void count_part(struct answer *c, const char *variant, const struct al_ledger_list *tensors,
+	enum al_part part)
 {
 	const struct sum *sum = &c->sums[part];
 
@@ -129,7 +129,7 @@ static void count_part(struct answer *c, const char *variant, const struct al_le
 			add_entry(c, variant, t);
 		if (c->explanations)
 			al_explain_entry(c->explanations, c->request->name, variant, t,
-				al_part_names[part], ledger->is_model);
+				al_part_names[part]);
 	}
 	if (!c->options->shows_tensors
 		&& (sum->tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
@@ -207,7 +207,7 @@ static bool count_ledger(struct answer *c, const char *variant, struct al_ledger
 		|| !check_components(c, ledger, tensors, err))
 		return false;
 	for (int part = 0; part < AL_N_PARTS; part++)
-		count_part(c, variant, ledger, tensors, (enum al_part)part);
+		count_part(c, variant, tensors, (enum al_part)part);
 	add_sum(c, variant, "total", &c->sums[AL_N_PARTS]);
 	al_table_mark_total(c->table);
 	c->is_model = ledger->is_model;

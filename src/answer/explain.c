@@ -23,9 +23,9 @@ struct al_table *al_explain_table(struct al_session *session)
 }
 
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,
-	const struct al_ledger_entry *e, const char *of, bool each)
+	const struct al_ledger_entry *e, const char *of)
 {
-	const int64_t times = each ? e->times * e->count : e->times;
+	const int64_t times = al_entry_times(e);
 
 	al_table_add_record(table,
 		&(struct al_explanation){model, variant, of, e->name, e->formula, e->substituted,

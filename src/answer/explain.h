@@ -21,9 +21,9 @@ struct al_explanation {
 /* A table of such records. */
 struct al_table *al_explain_table(struct al_session *session);
 
-/* A row for an entry; `each`: of each that is stacked in it. */
+/* A row for an entry. */
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,
-	const struct al_ledger_entry *entry, const char *of, bool each);
+	const struct al_ledger_entry *entry, const char *of);
 
 /* A row for what is cached: bytes of the sequences where their length is given, else of a token. */
 void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_entry *line,

@@ -56,19 +56,33 @@ struct texts {
 	const char *formula, *substituted;
 };
 
+static const char *ratio_text(struct al_arena *arena, mpq_srcptr a, mpq_srcptr b)
+{
+	mpq_ptr ratio = al_exact_new(arena);
+
+	if (mpq_sgn(b) == 0 || mpq_cmp(a, b) == 0)
+		return "";
+	mpq_div(ratio, a, b);
+	return al_format(arena, " * %ld/%ld", mpz_get_si(mpq_numref(ratio)),
+		mpz_get_si(mpq_denref(ratio)));
+}
+
 /* Beyond one device, its share of the entry: " * 1/8"; "" where it has all of it. */
 static const char *share_of(struct al_arena *arena, const struct al_inference_part *part)
 {
-	mpq_ptr share = al_exact_new(arena);
-
-	if (mpq_sgn(part->entry->elements) == 0)
-		return "";
-	mpq_div(share, part->cached ? part->cached->rank : part->entry->device,
+	return ratio_text(arena, part->cached ? part->cached->rank : part->entry->device,
 		part->entry->elements);
-	return mpq_cmp_ui(share, 1, 1) == 0
-		? ""
-		: al_format(arena, " * %ld/%ld", mpz_get_si(mpq_numref(share)),
-			mpz_get_si(mpq_denref(share)));
+}
+
+/* What kernels fill tiles up to: " * 23/22"; "" where they don't. */
+static const char *filling_of(struct al_arena *arena, const struct al_inference_part *part)
+{
+	mpq_ptr bytes = al_exact_new(arena);
+
+	if (part->cached)
+		return "";
+	al_dtype_exact_bytes(part->storage, part->numbers, bytes);
+	return ratio_text(arena, part->row->bytes, bytes);
 }
 
 static struct texts texts_of_tensor(struct al_arena *arena, const struct al_inference *inference,
@@ -76,20 +90,25 @@ static struct texts texts_of_tensor(struct al_arena *arena, const struct al_infe
 {
 	const struct al_cache_entry *cached = part->cached;
 	const char *share = share_of(arena, part), *bytes = al_explain_bytes(arena, part->storage),
-		   *tokens = "", *counts = "";
+		   *tokens = "", *counts = "", *filling = filling_of(arena, part);
 
 	if (cached && *al_explain_tokens(cached)) {
 		tokens = al_format(arena, " * %s%s", al_explain_tokens(cached),
 			cached->held == cached->tokens ? "" : " as the engine stores them");
+		counts = al_format(arena, " * %lld", (long long)cached->held);
+	} else if (cached && cached->held != 1) {
+		tokens = " * states that the engine keeps";
 		counts = al_format(arena, " * %lld", (long long)cached->held);
 	}
 	if (cached) {
 		tokens = al_format(arena, " * batch%s", tokens);
 		counts = al_format(arena, " * %lld%s", (long long)inference->batch, counts);
 	}
-	return (struct texts){al_format(arena, "%s%s%s * %s bytes", part->entry->formula, tokens,
-				      share, bytes),
-		al_format(arena, "%s%s%s * %s", part->entry->substituted, counts, share, bytes)};
+	return (struct texts){al_format(arena, "%s%s%s * %s bytes%s%s", part->entry->formula,
+				      tokens, share, bytes, filling,
+				      *filling ? " in whole tiles" : ""),
+		al_format(arena, "%s%s%s * %s%s", part->entry->substituted, counts, share, bytes,
+			filling)};
 }
 
 static struct texts texts_of_product(struct al_arena *arena, const struct al_inference *inference,
@@ -164,7 +183,7 @@ static void hear(void *context, const struct al_inference_part *part)
 			.substituted = texts.substituted,
 			.source = part->entry ? part->entry->source : NULL,
 			.format = part->storage ? format_of(arena, part->storage) : NULL,
-			.times = part->entry ? part->entry->times : 1,
+			.times = part->entry ? al_entry_times(part->entry) : 1,
 			.row = *part->row});
 }
 

@@ -109,7 +109,7 @@ static bool explain_ledger(struct al_table *table, const struct al_request *q, c
 	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
 		return false;
 	for (size_t i = 0; i < tensors->n; i++)
-		al_explain_entry(table, q->name, variant, &tensors->items[i], "parameters", false);
+		al_explain_entry(table, q->name, variant, &tensors->items[i], "parameters");
 	explain_state(table, q, variant, "weights", &q->recipe->weights);
 	explain_state(table, q, variant, "gradients", &q->recipe->gradients);
 	explain_state(table, q, variant, "optimizer", &q->recipe->optimizer);

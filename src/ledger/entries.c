@@ -184,7 +184,7 @@ static bool needs_brackets(const char *text)
 	return false;
 }
 
-static void add_factor(struct al_text *text, const char *factor, bool is_only)
+void al_factor_add(struct al_text *text, const char *factor, bool is_only)
 {
 	bool bracketed = !is_only && needs_brackets(factor);
 
@@ -232,7 +232,7 @@ static bool write_product(struct al_ledger *ledger, struct al_block *block,
 		const char *factor = al_formula_source(factors[i]);
 		if (substituted && !substitute(factors[i], &scope, &ledger->arena, &factor, err))
 			return false;
-		add_factor(&text, factor, n == 1);
+		al_factor_add(&text, factor, n == 1);
 	}
 	*out = al_strdup(&ledger->arena, text.length ? text.data : "1");
 	return true;

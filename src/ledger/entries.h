@@ -56,4 +56,7 @@ const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
 void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
 
 /* The same of an entry of the family: copies at work are counted by its loops. */
+/* Adds " * factor" to a text of the factors before, in brackets where it would read wrongly. */
+void al_factor_add(struct al_text *text, const char *factor, bool is_only);
+
 void al_entry_multiply_stored(struct al_ledger_entry *entry);

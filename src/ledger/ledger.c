@@ -47,22 +47,27 @@ static void share_out(struct al_ledger *ledger, struct al_ledger_entry *e)
 		al_exact_divide(e->device, tp);
 }
 
-/* "vocab * d_model" and "50257 * 768"; a shape that a loop decides has no values here. */
-static const char *join_formulas(struct al_ledger *ledger, const struct al_shape *shape,
+/* "vocab * d_model", or "50257 * 768"; of packed numbers " * 2", so many in an element. A dimension
+ * that a loop decides is the number that it is. */
+static const char *join_formulas(struct al_ledger *ledger, const struct al_ledger_entry *e,
 	bool with_values)
 {
 	struct al_scope scope = al_settings_scope(&ledger->settings);
-	const char *text = "";
+	const struct al_shape *shape = &e->entry->shape;
+	const int64_t packed = e->stored->tensor->packed;
+	AL_TEXT(text);
 
 	for (size_t i = 0; i < shape->n_dims; i++) {
 		const char *dim = al_formula_source(shape->dims[i]);
 		if (with_values
 			&& !al_formula_substituted(shape->dims[i], &scope, &ledger->arena, &dim,
 				NULL))
-			return NULL;
-		text = al_format(&ledger->arena, "%s%s%s", text, i ? " * " : "", dim);
+			dim = al_format(&ledger->arena, "%lld", (long long)e->dims[i]);
+		al_factor_add(&text, dim, shape->n_dims == 1 && packed == 1);
 	}
-	return text;
+	if (packed > 1)
+		al_text_addf(&text, " * %lld", (long long)packed);
+	return al_strdup(&ledger->arena, text.length > 0 ? text.data : "1");
 }
 
 static bool add_stored(struct al_ledger *ledger, enum al_list list,
@@ -99,8 +104,8 @@ static bool add_stored(struct al_ledger *ledger, enum al_list list,
 	al_entry_multiply_stored(e);
 	share_out(ledger, e);
 	if (ledger->ask.explains) {
-		e->formula = join_formulas(ledger, &of->entry.shape, false);
-		e->substituted = join_formulas(ledger, &of->entry.shape, true);
+		e->formula = join_formulas(ledger, e, false);
+		e->substituted = join_formulas(ledger, e, true);
 	}
 	return true;
 }

@@ -85,6 +85,13 @@ struct al_ledger_entry {
 	const char *source;
 };
 
+/* How often `formula` is in the entry: a module's has its count as a factor, the family's tensors
+ * are one of those that are stacked. */
+static inline int64_t al_entry_times(const struct al_ledger_entry *entry)
+{
+	return entry->stored ? entry->times * entry->count : entry->times;
+}
+
 /* Each number once: what is trained of the model; of what is stored in addition, known from files
  * only, all but scales. */
 bool al_entry_is_own(const struct al_ledger_entry *entry);
