@@ -32,7 +32,7 @@
  * row of the position, counted from "first"; plus the first row of "types"; "norm"; "project".
  *
  * * residual: what a block gives is multiplied by it before it is added; over the root of
- * "residual_over".
+ * "residual_over", unless the config has null in its place.
  *
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
  * "window" tokens, itself included, and an encoder's as many behind it, or those of its own

@@ -462,7 +462,8 @@ static bool read_learned(struct al_layer *layer, const struct al_reading *readin
 	if (!al_activation_learns(network->activation))
 		return true;
 	if (layer->experts.items)
-		return al_fail(err, AL_EINPUT, "experts with an activation that learns");
+		return al_fail(err, AL_EINPUT,
+			"experts can't have an activation with learned numbers");
 	if (!al_vector_read(reading, names->weight, 1, &above, err)
 		|| !al_vector_read(reading, names->bias, 1, &below, err))
 		return false;

@@ -194,6 +194,14 @@ static bool read_factor(const struct al_network *network, const struct al_config
 				*out));
 }
 
+static bool is_null(const struct al_network *network, const struct al_config_number *number)
+{
+	const struct al_item *node = al_config_find_first(network->config, number->keys,
+		number->n_keys);
+
+	return node && al_json_kind(node) == AL_JSON_NULL;
+}
+
 static bool read_factors(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
@@ -208,7 +216,7 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 		|| !read_factor(network, &how->logit_factor, &factor, err))
 		return false;
 	network->embedding_scale *= of_embedding;
-	network->residual_scale /= of_residual;
+	network->residual_scale /= is_null(network, &how->residual_scale) ? 1 : of_residual;
 	network->logit_divisor /= factor;
 	return true;
 }
