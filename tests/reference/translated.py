@@ -21,10 +21,13 @@ from made_up import tokens, write_model
 from tensors import HERE
 
 TOLERANCE = 1e-3  # llama.cpp caches keys and values in float16
-CASES = ('gemma', 'gemma2', 'gpt2', 'granite', 'llama', 'llama linear', 'llama llama3', 'mistral', 'phi3', 'qwen2', 'qwen3')
+CASES = ('gemma', 'gemma2', 'gemma3_text', 'gpt2', 'granite', 'llama', 'llama linear', 'llama llama3', 'mistral', 'phi3', 'qwen2', 'qwen3')
 VOCABULARY = 416  # room for those of tests/data/tokenizers
-CHANGES = {  # the width of its heads, which llama.cpp takes; windows that it hasn't got
-    'gemma2': {'query_pre_attn_scalar': 12}, 'mistral': {'sliding_window': None}, 'phi3': {'sliding_window': None}}
+TURNS = {kind + '_attention': {'rope_type': 'default', 'rope_theta': base} for kind, base in (('full', 1e6), ('sliding', 1e4))}
+CHANGES = {  # the width of its heads and every sixth layer, which llama.cpp takes; windows that it hasn't got
+    'gemma2': {'query_pre_attn_scalar': 12},
+    'gemma3_text': {'query_pre_attn_scalar': 12, 'layer_types': ['sliding_attention'] * 3, 'rope_parameters': TURNS},
+    'mistral': {'sliding_window': None}, 'phi3': {'sliding_window': None}}
 TOKENIZERS = {'llama': 'llama-3', 'qwen': 'gpt2', 'gpt2': 'gpt2'}  # of others: llama-2
 ONE_WAY = ('llama llama3',)  # the file holds divisors of speeds, a config the rule that they come from
 

@@ -212,10 +212,13 @@ bool al_translate_to_gguf(struct al_translation *out, struct al_model_view *view
 {
 	struct al_translating t = {.out = out,
 		.view = view,
-		.hub = view->has_config && view->family->gguf ? view->family : NULL,
+		.hub = view->family->gguf ? view->family : NULL,
 		.to_gguf = true};
 
 	*out = (struct al_translation){0};
+	if (!view->has_config)
+		return al_fail(err, AL_EINPUT, "%s: a GGUF file needs the sizes of its config.json",
+			view->checkpoint->path);
 	if (translate(&t, tokenizer, err))
 		return true;
 	al_translation_close(out);
