@@ -23,7 +23,8 @@ def read(folder, layer):
     n = struct.unpack("<Q", stored[:8])[0]
     entry = json.loads(stored[8 : 8 + n])[f"layers.{layer}.heads"]
     first, end = entry["data_offsets"]
-    packed = np.frombuffer(stored[8 + n + first : 8 + n + end], "<f8").reshape(entry["shape"])
+    dtype = {"F32": "<f4", "F64": "<f8"}[entry["dtype"]]
+    packed = np.frombuffer(stored[8 + n + first : 8 + n + end], dtype).reshape(entry["shape"]).astype(float)
     m = int((2 * packed.shape[1]) ** 0.5)
     out = np.zeros((len(packed), m, m))
     rows, columns = np.tril_indices(m)

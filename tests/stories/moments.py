@@ -101,7 +101,8 @@ for layer in range(L):
     for kind in sums[0]:
         entry = header[f"layers.{layer}.{kind}"]
         first, end = entry["data_offsets"]
-        found = np.frombuffer(stored[8 + n + first : 8 + n + end], "<f8").reshape(entry["shape"])
+        dtype = {"F32": "<f4", "F64": "<f8"}[entry["dtype"]]
+        found = np.frombuffer(stored[8 + n + first : 8 + n + end], dtype).reshape(entry["shape"])
         expected = [into[kind] for into in sums[layer * FOLDS : (layer + 1) * FOLDS]]
         expected = np.array([m[np.tril_indices(len(m))] if m.ndim == 2 else m for m in expected])
         difference = np.abs(found - expected).max() / np.abs(expected).max()
