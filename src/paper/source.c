@@ -208,7 +208,8 @@ static bool include(struct reading *r, const struct source *s, const struct form
 		name = slash + 1;
 	}
 	if (form->has_folder || form->is_relative) {
-		folder = path_inside(arena, form->is_relative ? s->folder : "", folder);
+		folder = path_inside(arena, form->is_relative ? s->folder : "",
+			folder ? folder : "");
 		folder = folder && *folder ? al_format(arena, "%s/", folder) : folder;
 	} else
 		folder = s->folder;
