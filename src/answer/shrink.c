@@ -77,7 +77,7 @@ static bool check_decoder(const struct shrinking *s, struct al_error *err)
 			s->opened->view.family->name);
 }
 
-/* ---- the calibration, in a file that nobody else sees ---- */
+/* ---- the calibration, in a temporary file ---- */
 
 static bool record(struct al_calibration *calibration, struct shrinking *s, const char *path,
 	struct al_error *err)

@@ -161,7 +161,7 @@ static bool make_temporary(struct al_output *output, struct al_error *err)
 	return false;
 }
 
-/* Without locks, on some network file systems, nothing tells of another process. */
+/* Without locks, on some network file systems, another process goes unnoticed. */
 static bool open_unfinished(struct al_output *output, uint64_t kept, struct al_error *err)
 {
 	struct stat info;
@@ -169,7 +169,7 @@ static bool open_unfinished(struct al_output *output, uint64_t kept, struct al_e
 	output->temporary = al_format(&output->arena, "%s.unfinished", output->target);
 	output->files = al_new_array(&output->arena, const char *, 2);
 	output->files[0] = kept > 0 ? NULL : output->temporary;
-	output->fd = open(output->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	output->fd = open(output->temporary, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (output->fd < 0)
 		return fail_write(err, output->path);
 	bool ok = flock(output->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK

@@ -197,7 +197,7 @@ static size_t use(struct expansion *x, size_t index, struct piece text, size_t a
 		return end;
 	}
 	if (x->depth >= MOST_DEPTH || out->length >= MOST_BYTES || x->n_bytes >= AL_PAPER_LIMIT) {
-		tell(x, &x->macros[index], "the macro stands for too much text");
+		tell(x, &x->macros[index], "the macro expands to too much text");
 		return end;
 	}
 	if (!x->macros[index].is_expanded)

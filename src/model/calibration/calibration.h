@@ -175,8 +175,8 @@ bool al_calibration_writer_commit(struct al_calibration_writer *writer,
 	struct al_error *err) AL_MUST_CHECK;
 void al_calibration_writer_abandon(void *writer);
 
-/* A recording that was ended in the middle goes on behind the last layer that was kept beside the
- * file at `path`: path.unfinished is the file so far, path.state the rest. */
+/* A recording that was ended in the middle goes on behind the last layer that was kept:
+ * path.unfinished is the file so far, path.state the rest. */
 struct al_unfinished {
 	struct al_pass_state state;
 	struct al_arena arena;

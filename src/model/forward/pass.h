@@ -25,8 +25,8 @@ int32_t *al_batch_targets(const struct al_batch *batch);
 
 /* ---- passes that go on where they were ended ---- */
 
-/* What is kept of a pass behind a layer, in a file: the residual stream, and memory of whoever
- * looks, in which he adds up. */
+/* What is kept of a pass behind a layer, in a file: the residual stream, and the memory in
+ * which the visitor adds up. */
 struct al_pass_state {
 	const char *path;
 	uint64_t of; /* a fingerprint of all that the pass's numbers hang on */
