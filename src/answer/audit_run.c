@@ -162,7 +162,9 @@ static bool open_covariance(struct al_audit_run *run, struct al_error *err)
 	const char *path = run->options->calibration;
 
 	return (!path
-		       || (al_covariance_open(&run->covariance, path, run->opened->checkpoint, err)
+		       || (al_covariance_open(&run->covariance, path, run->opened->checkpoint,
+				   run->options->layout.modules ? run->chosen : NULL, run->n_chosen,
+				   err)
 			       && al_imatrix_check_layers(&run->covariance.imatrix,
 				       &run->opened->view, err)))
 		&& check_outputs(run, err);
@@ -248,7 +250,7 @@ struct al_audit_run *al_audit_run_begin(struct al_session *session,
 	if (!run->opened || !al_audit_set_offset(&run->opened->view, options->offset, err))
 		return NULL;
 	al_arena_defer(&session->arena, finish, run);
-	if (!open_covariance(run, err) || !choose_modules(run, err))
+	if (!choose_modules(run, err) || !open_covariance(run, err))
 		return NULL;
 	begin(run);
 	return run;

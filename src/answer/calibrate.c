@@ -24,8 +24,9 @@ struct al_calibration *al_session_calibration(struct al_session *session, const 
 	const struct al_checkpoint *checkpoint, struct al_error *err)
 {
 	struct al_calibration *calibration = new_calibration(session);
-	const bool ok = checkpoint ? al_calibration_read_for(calibration, path, checkpoint, err)
-				   : al_calibration_read(calibration, path, err);
+	const bool ok = checkpoint
+		? al_calibration_read_for(calibration, path, checkpoint, NULL, 0, err)
+		: al_calibration_read(calibration, path, err);
 
 	return ok ? calibration : NULL;
 }

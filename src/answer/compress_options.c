@@ -200,19 +200,13 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 /* "20%", ".2", "20%:cache" */
 static bool read_budget(const char *text, struct al_compress_options *out, struct al_error *err)
 {
-	static const char of_cache[] = ":cache";
-	char *end;
+	const char *end;
 
 	if (!text)
 		return true;
-	out->budget = strtod(text, &end);
-	if (end != text && *end == '%') {
-		out->budget /= 100;
-		end++;
-	}
-	out->budget_is_cache = end != text && strcmp(end, of_cache) == 0;
-	return (end != text && (!*end || out->budget_is_cache) && out->budget > 0
-		       && out->budget < 1)
+	const bool is_share = al_option_share(text, &out->budget, &end);
+	out->budget_is_cache = is_share && strcmp(end, ":cache") == 0;
+	return (is_share && (!*end || out->budget_is_cache))
 		|| al_fail(err, AL_EINPUT,
 			"--budget %s: expected a share to save between 0%% and 100%%, such as 20%% "
 			"(of parameters) or 20%%:cache (of cache bytes per token)",

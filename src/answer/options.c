@@ -235,6 +235,19 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 	return true;
 }
 
+bool al_option_share(const char *text, double *out, const char **end)
+{
+	char *behind;
+
+	*out = strtod(text, &behind);
+	if (behind == text)
+		return false;
+	if (*behind == '%')
+		*out /= 100;
+	*end = behind + (*behind == '%');
+	return *out > 0 && *out < 1;
+}
+
 bool al_option_real(const char *name, const char *text, double fallback, double least, double *out,
 	struct al_error *err)
 {

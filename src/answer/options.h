@@ -108,6 +108,9 @@ bool al_command_line_has(const struct al_command_line *line, const struct al_opt
 bool al_option_real(const char *name, const char *text, double fallback, double least, double *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The share that a text begins with, "20%" or ".2", and what is behind it; false: none. */
+bool al_option_share(const char *text, double *out, const char **end);
+
 /* The text of an option, "3:5,decoder.3.cross:0", as heads; nothing is known of the model yet.
  * `takes_all`: "3:*" is all heads of layer 3. */
 struct al_named_head {

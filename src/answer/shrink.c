@@ -55,16 +55,18 @@ static bool check_file(struct shrinking *s, struct al_error *err)
 	if (!s->from.is_gguf && s->opened->checkpoint->shards[0].pairs)
 		return al_fail(err, AL_EINPUT, "-o %s: %s is a GGUF file: use -o FILE%s", file,
 			source, al_format_gguf.ending);
-	const struct al_fewer_heads none = {.method = AL_METHOD_IDENTITY};
-	const struct al_compress_options options = al_conversion_options(&s->from, &none);
+	const struct al_compress_options options = al_conversion_options(&s->session->arena,
+		&s->from, NULL);
 	return al_compress_check_output(&s->opened->view, &options, file, err);
 }
 
 static bool find_context(struct shrinking *s, struct al_error *err)
 {
-	if (s->goal.context > 0 || !s->goal.of_cache)
+	if (!s->goal.of_cache)
 		return true;
-	s->goal.context = s->running->network.longest;
+	if (s->goal.context == 0)
+		s->goal.context = s->running->network.longest;
+	s->from.cached_tokens = s->goal.context;
 	return s->goal.context > 0
 		|| al_fail(err, AL_EINPUT, "the model has no context length: pass --context N");
 }
@@ -162,7 +164,8 @@ static bool write_copy(struct shrinking *s, struct al_error *err)
 
 	if (!al_shrink_show(shrink, point, &draft, err))
 		return false;
-	struct al_compress_options options = al_conversion_options(&s->from, &point->conversion);
+	struct al_compress_options options = al_conversion_options(&s->session->arena, &s->from,
+		point->conversion);
 	options.formats = al_shrink_formats(shrink, draft);
 	options.must_gain = true;
 	options.check = check_written;
@@ -206,7 +209,7 @@ static bool answer(struct shrinking *s, struct al_error *err)
 
 	if (!al_shrink_add_tables(s->session, shrink, err))
 		return false;
-	if (shrink->points[shrink->chosen].conversion.method != AL_METHOD_IDENTITY) {
+	if (shrink->points[shrink->chosen].conversion) {
 		al_session_take(s->session, &s->modules);
 		s->modules = (struct al_table){0};
 	}

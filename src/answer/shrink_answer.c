@@ -54,23 +54,41 @@ static const char *plural(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static const char *heads_of(struct al_arena *arena, const struct al_fewer_heads *c)
+static const char *describe(struct al_arena *arena, const struct al_fewer_heads *heads)
 {
-	if (c->method == AL_METHOD_IDENTITY)
-		return "as they are";
-	if (c->method == AL_METHOD_GQA)
-		return al_format(arena, "%" PRId64 " key/value head%s (gqa)", c->setting,
-			plural(c->setting));
-	return al_format(arena, "%" PRId64 " head%s less (%s)", c->setting, plural(c->setting),
-		al_method_names[c->method]);
+	return heads->method == AL_METHOD_GQA
+		? al_format(arena, "%" PRId64 " key/value head%s (gqa)", heads->setting,
+			plural(heads->setting))
+		: al_format(arena, "%" PRId64 " head%s less (%s)", heads->setting,
+			plural(heads->setting), al_method_names[heads->method]);
 }
 
-static const char *modules_of(struct al_arena *arena, const struct al_shrink *s,
-	const struct al_fewer_heads *c)
+/* What becomes of heads, and in how many layers: "2 key/value heads (gqa) + 1 head less (drop)" in
+ * "3 + 1 of 6 layers". */
+static void add_heads(struct al_arena *arena, const struct al_shrink *s,
+	const struct al_fewer_heads *conversion, const char **heads, const char **layers)
 {
-	return c->method == AL_METHOD_IDENTITY ? NULL
-		: c->modules
-		? al_format(arena, "%zu of %zu layers", c->n_modules, s->from->view->n_modules)
+	const size_t n = s->from->view->n_modules;
+
+	*heads = *layers = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct al_fewer_heads *of = &conversion[i];
+		size_t n_before = 0, n_alike = 0;
+		for (size_t k = 0; k < n; k++)
+			if (conversion[k].method == of->method
+				&& conversion[k].setting == of->setting) {
+				n_before += k < i;
+				n_alike++;
+			}
+		if (n_before > 0 || of->method == AL_METHOD_IDENTITY)
+			continue;
+		*heads = al_format(arena, "%s%s%s", *heads ? *heads : "", *heads ? " + " : "",
+			describe(arena, of));
+		*layers = al_format(arena, "%s%s%zu", *layers ? *layers : "", *layers ? " + " : "",
+			n_alike);
+	}
+	*layers = al_shrink_common(s, conversion).method == AL_METHOD_IDENTITY
+		? al_format(arena, "%s of %zu layers", *layers, n)
 		: "each layer";
 }
 
@@ -97,10 +115,13 @@ static const struct al_judgment unknown = {.change = {(double)NAN, (double)NAN, 
 static void add_point(struct al_table *table, const struct al_shrink *s, size_t i)
 {
 	const struct al_shrink_point *p = &s->points[i];
+	const char *heads = "as they are", *layers = NULL;
 
+	if (p->conversion)
+		add_heads(&table->arena, s, p->conversion, &heads, &layers);
 	al_table_add_record(table,
-		&(struct point){.heads = heads_of(&table->arena, &p->conversion),
-			.modules = modules_of(&table->arena, s, &p->conversion),
+		&(struct point){.heads = heads,
+			.modules = layers,
 			.tensors = (int64_t)p->bytes,
 			.cache = (int64_t)p->cached,
 			.share = 100 * (double)p->size / (double)s->points[0].size,
@@ -108,6 +129,22 @@ static void add_point(struct al_table *table, const struct al_shrink *s, size_t 
 			.choosing = p->choosing,
 			.judging = p->is_judged ? p->judging : unknown,
 			.verdict = verdict_of(s, i)});
+}
+
+static void warn_few(struct al_table *table, const struct al_shrink *s)
+{
+	const double limit = s->goal->limit;
+	size_t n = 0;
+
+	for (size_t i = 1; limit > 0 && i < s->n_points; i++) {
+		const struct al_estimate cost = al_shrink_cost(s->goal, &s->points[i].choosing);
+		n += cost.mean <= limit && isfinite(cost.error) && cost.error > limit;
+	}
+	if (n > 0)
+		al_table_warn(table,
+			"%zu cop%s within the limit by the mean, but the standard error alone is "
+			"larger than the limit: a longer text may accept %s",
+			n, n == 1 ? "y is" : "ies are", n == 1 ? "it" : "them");
 }
 
 static void note_points(struct al_table *table, const struct al_shrink *s)
@@ -119,6 +156,7 @@ static void note_points(struct al_table *table, const struct al_shrink *s)
 		al_batch_tokens(&s->parts[AL_SHRINK_CHOOSING].all),
 		al_batch_tokens(&s->parts[AL_SHRINK_JUDGING].all));
 	al_losses_note_errors(table, s->points[0].choosing.change);
+	warn_few(table, s);
 	for (size_t i = 0; i < s->n_refusals; i++)
 		al_table_note(table, "%s: %s", al_method_names[s->refusals[i].method],
 			s->refusals[i].reason);
@@ -219,7 +257,8 @@ bool al_shrink_add_tables(struct al_session *session, struct al_shrink *s, struc
 		add_point(table, s, i);
 	note_points(table, s);
 	if (s->goal->of_cache)
-		al_table_note(table, "cache: %" PRId64 " tokens in f16, all of them in each layer",
+		al_table_note(table,
+			"cache: %" PRId64 " tokens in f16, in layers with a window those in it",
 			s->goal->context);
 	if (s->chosen == 0 || !s->goal->of_file)
 		return true;
@@ -276,16 +315,20 @@ static const char *say_cost(struct al_arena *arena, const struct al_shrink *s,
 						      "loss_increase", "loss_increase_error"));
 }
 
-/* The point of a method that costs least, in the tensors' own formats; 0: none. */
+static double cost_of(const struct al_shrink *s, size_t i)
+{
+	return al_shrink_cost(s->goal, &s->points[i].choosing).mean;
+}
+
+/* The point of a method in all modules that costs least, in the tensors' own formats; 0: none. */
 static size_t find_cheapest(const struct al_shrink *s, enum al_method method)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < s->n_points; i++)
-		if (s->points[i].conversion.method == method && s->points[i].step == 0
-			&& (best == 0
-				|| al_shrink_cost(s->goal, &s->points[i].choosing).mean
-					< al_shrink_cost(s->goal, &s->points[best].choosing).mean))
+		if (al_shrink_common(s, s->points[i].conversion).method == method
+			&& s->points[i].step == 0
+			&& (best == 0 || cost_of(s, i) < cost_of(s, best)))
 			best = i;
 	return best;
 }
@@ -295,6 +338,17 @@ static const char *say_change(struct al_arena *arena, const struct al_table *tab
 {
 	return al_format(arena, "%s in %s", al_claim_cell(arena, table, row, "heads"),
 		al_claim_cell(arena, table, row, "modules"));
+}
+
+/* Does the copy that was chosen have heads by the method? */
+static bool uses(const struct al_shrink *s, enum al_method method)
+{
+	const struct al_fewer_heads *conversion = s->points[s->chosen].conversion;
+	bool found = false;
+
+	for (size_t i = 0; conversion && i < s->from->view->n_modules; i++)
+		found = found || conversion[i].method == method;
+	return found;
 }
 
 /* "1 head less (drop) in each layer adds 0.1477 +- 0.0100 nats, ...": of each method what costs
@@ -308,7 +362,7 @@ static const char *say_methods(struct al_arena *arena, const struct al_shrink *s
 		const size_t row = method == AL_METHOD_IDENTITY
 			? 0
 			: find_cheapest(s, (enum al_method)method);
-		if (row > 0 && method != (int)s->points[s->chosen].conversion.method)
+		if (row > 0 && !uses(s, (enum al_method)method))
 			text = al_format(arena, "%s%s%s adds %s", text, *text ? ", " : "",
 				say_change(arena, table, row), say_cost(arena, s, table, row));
 	}
@@ -320,9 +374,8 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 	const struct al_table *table)
 {
 	const char *methods = say_methods(arena, s, table);
-	const bool is_converted = s->points[s->chosen].conversion.method != AL_METHOD_IDENTITY;
 
-	if (is_converted)
+	if (s->points[s->chosen].conversion)
 		return al_format(arena, " Heads: %s%s%s.", say_change(arena, table, s->chosen),
 			*methods ? "; alone, " : "", methods);
 	return *methods ? al_format(arena,
@@ -332,15 +385,13 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 
 static const char *say_runs(const struct al_shrink *s)
 {
-	const bool has_tokenizer = al_checkpoint_metadata(&s->base.checkpoint,
-		"tokenizer.ggml.model");
-
-	return s->from->is_gguf ? (has_tokenizer
-			       ? "llama.cpp runs the file"
-			       : "llama.cpp needs a tokenizer in the file, which the source lacks")
-		: s->points[s->chosen].conversion.method == AL_METHOD_IDENTITY
-		? "programs that load the source load the copy"
-		: "the notes name what loads the copy";
+	if (!s->from->is_gguf)
+		return s->points[s->chosen].conversion
+			? "the notes name what loads the copy"
+			: "programs that load the source load the copy";
+	return al_checkpoint_metadata(&s->base.checkpoint, "tokenizer.ggml.model")
+		? "llama.cpp runs the file"
+		: "llama.cpp needs a tokenizer in the file, which the source lacks";
 }
 
 static const char *say_chosen(struct al_arena *arena, const struct al_shrink *s,
@@ -359,17 +410,18 @@ static const char *say_chosen(struct al_arena *arena, const struct al_shrink *s,
 		say_heads(arena, s, table));
 }
 
-/* The point smaller than the original that costs least. */
+/* The point smaller than the original that costs least; of a budget the smallest. */
 static size_t find_nearest(const struct al_shrink *s)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; i < s->n_points; i++)
-		if (s->points[i].size < s->points[0].size
-			&& (best == 0
-				|| al_shrink_cost(s->goal, &s->points[i].choosing).mean
-					< al_shrink_cost(s->goal, &s->points[best].choosing).mean))
+	for (size_t i = 1; i < s->n_points; i++) {
+		const bool is_nearer = s->goal->budget > 0
+			? s->points[i].size < s->points[best].size
+			: cost_of(s, i) < cost_of(s, best);
+		if (s->points[i].size < s->points[0].size && (best == 0 || is_nearer))
 			best = i;
+	}
 	return best;
 }
 

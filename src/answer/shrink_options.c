@@ -51,16 +51,9 @@ static bool read_limit(const char *text, struct al_shrink_goal *out, struct al_e
 /* "50%", ".5" */
 static bool read_budget(const char *text, struct al_shrink_goal *out, struct al_error *err)
 {
-	char *end;
+	const char *end;
 
-	if (!text)
-		return true;
-	out->budget = strtod(text, &end);
-	if (end != text && *end == '%') {
-		out->budget /= 100;
-		end++;
-	}
-	return (end != text && !*end && out->budget > 0 && out->budget < 1)
+	return !text || (al_option_share(text, &out->budget, &end) && !*end)
 		|| al_fail(err, AL_EINPUT,
 			"--budget %s: use the share that is left, between 0%% and 100%%, such as "
 			"50%%",

@@ -129,13 +129,15 @@ static bool is_calibration(const char *path)
 }
 
 bool al_covariance_open(struct al_covariance *covariance, const char *path,
-	const struct al_checkpoint *checkpoint, struct al_error *err)
+	const struct al_checkpoint *checkpoint, const struct al_attention *const *modules, size_t n,
+	struct al_error *err)
 {
 	*covariance = (struct al_covariance){.path = path, .is_folder = is_folder(path)};
 	if (al_imatrix_is(path))
 		return al_imatrix_open(&covariance->imatrix, path, err);
 	if (is_calibration(path))
-		return al_calibration_read_for(&covariance->calibration, path, checkpoint, err);
+		return al_calibration_read_for(&covariance->calibration, path, checkpoint, modules,
+			n, err);
 	return covariance->is_folder || read_root(&covariance->root, path, err);
 }
 

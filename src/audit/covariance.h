@@ -22,10 +22,12 @@ struct al_covariance {
 /* Opens `path`, which must outlive the result: a calibration or its folder; an imatrix; one .npy
  * file for all modules (one dimension: a diagonal); or a folder of files MODULE.npy (for cross
  * attention, MODULE.npy covers the queries' inputs and MODULE.memory.npy those of keys and values).
- * AL_EINPUT if the calibration is of another checkpoint, a matrix isn't symmetric or has negative
- * eigenvalues beyond rounding. On failure there is nothing to finish. */
+ * AL_EINPUT if the calibration is of another checkpoint (as far as these modules' tensors tell;
+ * `modules` NULL: all), a matrix isn't symmetric or has negative eigenvalues beyond rounding. On
+ * failure there is nothing to finish. */
 bool al_covariance_open(struct al_covariance *covariance, const char *path,
-	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+	const struct al_checkpoint *checkpoint, const struct al_attention *const *modules, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
 void al_covariance_finish(struct al_covariance *covariance);
 
 /* NULL if `covariance` is NULL or of another kind. */

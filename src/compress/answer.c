@@ -41,65 +41,81 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 				layout->is_refitted ? NAN : module->control_error)});
 }
 
-/* What the error is of. */
-static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
+/* What the error of a method is of. */
+static const char *describe_error(const struct al_job *job, struct al_arena *arena)
 {
-	const bool has_data = job->options->data.calibration;
+	const struct al_compress_options *options = job->options;
+	const bool has_data = options->data.calibration;
 	const char *measure = has_data ? "weighted by the calibration (in sample)"
 				       : "from the weights alone";
-	const char *judged = has_data && job->options->data.calibration->n_folds > 1
+	const char *judged = has_data && options->data.calibration->n_folds > 1
 		? "cross-fitted: each fold judges what the others fit"
 		: "in sample";
 
-	if (job->options->method == AL_METHOD_IDENTITY)
-		al_table_note(table, "identity: %s",
-			job->dtype || job->options->formats
-				? "no layer is changed but for number formats"
-				: "every tensor is copied unchanged");
-	else if (al_refit_runs(job->options->data.refit))
-		al_table_note(table,
-			"relative error: of the layers' attention outputs on the tokens used to "
-			"fit W_O (in sample)");
-	else if (job->options->method == AL_METHOD_MHE_MUL)
-		al_table_note(table,
-			"relative error: of the stacked W_Q^(i) W_K^(i)T and of the values that "
-			"all heads share%s, combined as the root of the sum of squares; content "
-			"biases are stored next to the shared queries",
+	if (al_refit_runs(options->data.refit))
+		return "of the layers' attention outputs on the tokens used to fit W_O (in sample)";
+	if (options->method == AL_METHOD_MHE_MUL)
+		return al_format(arena,
+			"of the stacked W_Q^(i) W_K^(i)T and of the values that all heads share%s, "
+			"combined as the root of the sum of squares; content biases are stored "
+			"next to the shared queries",
 			has_data ? ", weighted by the calibration (in sample)" : "");
-	else if (job->options->method == AL_METHOD_MERGE)
-		al_table_note(table, "%s",
-			has_data ? al_format(&table->arena,
-				"relative error: of the layers' attention outputs on the "
-				"calibration tokens (%s), with each removed head replaced by its "
-				"twin",
-				judged)
-				 : "relative error: from weights alone, of W_Q^(i) W_K^(i)T and of "
-				   "W_V^(i) W_O^(i), with each removed head replaced by its twin, "
-				   "combined as the root of the sum of squares");
-	else if (al_job_refits_by_data(job->options))
-		al_table_note(table,
-			"relative error: of the layers' attention outputs on the calibration "
-			"tokens (%s), with W_O refitted",
+	if (options->method == AL_METHOD_MERGE)
+		return has_data ? al_format(arena,
+			       "of the layers' attention outputs on the calibration tokens (%s), "
+			       "with each removed head replaced by its twin",
+			       judged)
+				: "from weights alone, of W_Q^(i) W_K^(i)T and of W_V^(i) W_O^(i), "
+				  "with each removed head replaced by its twin, combined as the "
+				  "root of the sum of squares";
+	if (al_job_refits_by_data(options))
+		return al_format(arena,
+			"of the layers' attention outputs on the calibration tokens (%s), with "
+			"W_O refitted",
 			judged);
-	else if (job->options->method == AL_METHOD_GQA && job->options->of_keys)
-		al_table_note(table,
-			"relative error: of the groups' values and of their Q K^T%s, %s, combined "
-			"as the root of the sum of squares; verify --tokens measures the loss",
+	if (options->method == AL_METHOD_GQA && options->of_keys)
+		return al_format(arena,
+			"of the groups' values and of their Q K^T%s, %s, combined as the root of "
+			"the sum of squares; verify --tokens measures the loss",
 			job->view->modules[0].is_rotary ? " (its mean over all distances)" : "",
 			measure);
-	else if (al_method_is_of_values(job->options->method))
-		al_table_note(table,
-			"relative error: of what the closed form minimizes, %s; verify --tokens "
-			"measures the loss",
-			has_data && job->options->method == AL_METHOD_LATENT
-				? al_format(&table->arena, "weighted by the calibration (%s)",
-					judged)
+	if (al_method_is_of_values(options->method))
+		return al_format(arena,
+			"of what the closed form minimizes, %s; verify --tokens measures the loss",
+			has_data && options->method == AL_METHOD_LATENT
+				? al_format(arena, "weighted by the calibration (%s)", judged)
 				: measure);
-	else
-		al_table_note(table, "relative error: of the stacked W_Q^(i) W_K^(i)T%s%s; %s",
-			has_data ? " weighted by the calibration (in sample)" : "",
-			has_estimate ? ", estimated with 64 Gaussian vectors" : "",
-			al_control_note);
+	return NULL;
+}
+
+static void note_error(struct al_job *job, struct al_table *table, bool has_estimate)
+{
+	const struct al_compress_options *options = job->options;
+
+	if (options->method == AL_METHOD_IDENTITY) {
+		al_table_note(table, "identity: %s",
+			job->dtype || options->formats
+				? "no layer is changed but for number formats"
+				: "every tensor is copied unchanged");
+		return;
+	}
+	for (; job->options; job->options = job->options->also) {
+		const char *text = describe_error(job, &table->arena);
+		const char *of = options->also
+			? al_format(&table->arena, "%s: ", al_method_names[job->options->method])
+			: "";
+		if (text)
+			al_table_note(table, "%srelative error: %s", of, text);
+		else
+			al_table_note(table,
+				"%srelative error: of the stacked W_Q^(i) W_K^(i)T%s%s; %s", of,
+				options->data.calibration
+					? " weighted by the calibration (in sample)"
+					: "",
+				has_estimate ? ", estimated with 64 Gaussian vectors" : "",
+				al_control_note);
+	}
+	job->options = options;
 }
 
 /* Heads as many and as wide as they were? */
@@ -160,7 +176,7 @@ static void note_budget(const struct al_job *job, struct al_table *table)
 		100 * (1 - (double)after / (double)before));
 }
 
-void al_answer_fill(const struct al_job *job, struct al_table *table)
+void al_answer_fill(struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
 

@@ -118,11 +118,6 @@ static bool check_own(const struct al_job *job, const struct al_attention *a, st
 				al_method_names[job->options->method], own));
 }
 
-static bool caches_nothing(const struct al_model_view *view)
-{
-	return view->family->is_encoder;
-}
-
 /* Tensors are cut and put together as matrices. */
 static bool check_matrices(const struct al_attention *a, struct al_error *err)
 {
@@ -136,8 +131,7 @@ static bool check_matrices(const struct al_attention *a, struct al_error *err)
 	return true;
 }
 
-/* All that can be refused before the work. */
-bool al_job_check(struct al_job *job, struct al_error *err)
+static bool check_part(struct al_job *job, struct al_error *err)
 {
 	const struct al_compress_options *options = job->options;
 	const size_t n = count_chosen(job);
@@ -150,7 +144,7 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);
-	if (options->budget_is_cache && caches_nothing(job->view))
+	if (options->budget_is_cache && job->view->family->is_encoder)
 		return al_fail(err, AL_EINPUT,
 			"--budget ...:cache: %s is an encoder and caches nothing; use a share of "
 			"the parameters",
@@ -173,4 +167,9 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 		index++;
 	}
 	return check_dropped(job, err);
+}
+
+bool al_job_check(struct al_job *job, struct al_error *err)
+{
+	return al_job_each_part(job, check_part, err);
 }

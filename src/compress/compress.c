@@ -104,12 +104,11 @@ static bool do_module(struct al_job *job, const struct al_attention *a, size_t i
 	return ok || al_in(err, "%s", a->name);
 }
 
-bool al_job_make(struct al_job *job, struct al_error *err)
+static bool make_modules(struct al_job *job, struct al_error *err)
 {
 	const struct al_model_view *view = job->view;
 	size_t index = 0;
 
-	job->modules = al_new_array(&job->arena, struct al_job_module, view->n_modules);
 	if (job->options->method == AL_METHOD_IDENTITY)
 		return true;
 	for (size_t i = 0; i < view->n_modules; i++) {
@@ -123,6 +122,34 @@ bool al_job_make(struct al_job *job, struct al_error *err)
 			return false;
 	}
 	return true;
+}
+
+/* The view's modules are in one array. */
+static int compare_modules(const void *a, const void *b)
+{
+	const struct al_job_module *x = a, *y = b;
+
+	return x->layout.attention < y->layout.attention ? -1 : 1;
+}
+
+bool al_job_each_part(struct al_job *job, bool part(struct al_job *job, struct al_error *err),
+	struct al_error *err)
+{
+	const struct al_compress_options *all = job->options;
+	bool ok = true;
+
+	for (; ok && job->options; job->options = job->options->also)
+		ok = part(job, err);
+	job->options = all;
+	return ok;
+}
+
+bool al_job_make(struct al_job *job, struct al_error *err)
+{
+	job->modules = al_new_array(&job->arena, struct al_job_module, job->view->n_modules);
+	const bool ok = al_job_each_part(job, make_modules, err);
+	qsort(job->modules, job->n_modules, sizeof(*job->modules), compare_modules);
+	return ok;
 }
 
 void al_job_finish(struct al_job *job)

@@ -82,6 +82,9 @@ struct al_compress_options {
 	struct al_data data; /* of methods on values, and for W_O after drop */
 	bool of_keys; /* kv-latent: of keys, not values; gqa: of keys too */
 	const char *modules; /* al_select_module; NULL: all */
+	const struct al_compress_options
+		*also; /* of other modules: method, ranks, n_of_each, of_keys, modules; data and
+			  effort are the same. NULL: none */
 	const struct al_dtype *const *formats; /* [n_tensors] of the checkpoint: what its tensors
 						  become, NULL: what they are; or NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits

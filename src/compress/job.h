@@ -70,6 +70,10 @@ struct al_factor_source al_job_factors(struct al_job *job);
 
 /* ---- compress.c ---- */
 
+/* Calls `part` with the options of each method in turn. */
+bool al_job_each_part(struct al_job *job, bool part(struct al_job *job, struct al_error *err),
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Makes all modules that are asked for. */
 bool al_job_make(struct al_job *job, struct al_error *err) AL_MUST_CHECK;
 
@@ -134,7 +138,7 @@ bool al_job_refits_by_data(const struct al_compress_options *options);
 /* ---- answer.c ---- */
 
 void al_count_dimensions(struct al_job *job, struct al_job_module *module);
-void al_answer_fill(const struct al_job *job, struct al_table *table);
+void al_answer_fill(struct al_job *job, struct al_table *table);
 void al_answer_heads(const struct al_job *job, struct al_table *table);
 
 /* ---- outputs.c ---- */

@@ -32,6 +32,9 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 		const struct al_job_module *module = &job->modules[m];
 		al_text_addf(out, "%s{\"module\": ", m ? ", " : "");
 		al_json_quote(out, module->layout.attention->name);
+		if (module->layout.method != job->options->method)
+			al_text_addf(out, ", \"method\": \"%s\"",
+				al_method_names[module->layout.method]);
 		if (al_method_drops(module->layout.method))
 			describe_dropped(out, &module->layout);
 		else

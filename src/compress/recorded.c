@@ -5,9 +5,17 @@
 
 struct reading {
 	struct al_job *job;
-	enum al_method method;
+	enum al_method method; /* of a module that names none */
 	struct al_json record;
 };
+
+static bool find_method(const char *name, enum al_method *out, struct al_error *err)
+{
+	const int found = al_find_name(name, al_method_names, AL_N_METHODS);
+
+	*out = found < 0 ? AL_METHOD_IDENTITY : (enum al_method)found;
+	return found >= 0 || al_fail_unknown(err, "method", name, al_method_names, AL_N_METHODS);
+}
 
 static bool read_record(struct reading *v, struct al_error *err)
 {
@@ -20,10 +28,9 @@ static bool read_record(struct reading *v, struct al_error *err)
 		return al_fail(err, AL_EINPUT,
 			"%s: no attnledger.%s in its metadata; was it compressed by attnledger?",
 			compressed->path, method ? "modules" : "method");
-	int found = al_find_name(method, al_method_names, AL_N_METHODS);
-	if (found < 0)
-		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
-	v->method = options->method = (enum al_method)found;
+	if (!find_method(method, &options->method, err))
+		return false;
+	v->method = options->method;
 	v->job->options = options;
 	v->job->is_weighted = al_checkpoint_metadata(compressed, "attnledger.weighted") != NULL;
 	v->job->writes_gguf = compressed->shards[0].pairs != NULL;
@@ -37,7 +44,7 @@ static bool read_record(struct reading *v, struct al_error *err)
 
 /* One of attnledger.modules. */
 struct recorded {
-	const char *module;
+	const char *module, *method; /* method NULL: the file's */
 	int64_t rank; /* 0: not given */
 	int64_t *dropped; /* heads */
 	size_t n_dropped;
@@ -57,6 +64,7 @@ static bool read_head(void *context, const struct al_item *node, void *out, stru
 #define AT(member) offsetof(struct recorded, member)
 static const struct al_field recorded_fields[] = {
 	{AL_KEY("module", TEXT, AT(module)), .is_required = true},
+	{AL_KEY("method", TEXT, AT(method))},
 	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
 	{AL_KEY("dropped", LIST, AT(dropped)), .n_offset = AT(n_dropped), .read = read_head,
 		.item_size = sizeof(int64_t)},
@@ -74,11 +82,11 @@ static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fi
 
 /* Which of the original's heads are gone; NULL where the method leaves out none. */
 static bool mark_dropped(struct reading *v, const struct al_item *node,
-	const struct recorded *recorded, const struct al_attention *a, bool **out,
-	struct al_error *err)
+	const struct recorded *recorded, enum al_method method, const struct al_attention *a,
+	bool **out, struct al_error *err)
 {
 	*out = NULL;
-	if (!al_method_drops(v->method))
+	if (!al_method_drops(method))
 		return true;
 	if (!al_json_get(node, "dropped"))
 		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
@@ -94,13 +102,13 @@ static bool mark_dropped(struct reading *v, const struct al_item *node,
 
 /* Every key/value head's place, each of which is one head's; NULL where there is no list. */
 static bool read_places(struct reading *v, const struct al_item *node,
-	const struct recorded *recorded, const struct al_attention *a, const size_t **out,
-	struct al_error *err)
+	const struct recorded *recorded, enum al_method method, const struct al_attention *a,
+	const size_t **out, struct al_error *err)
 {
 	const size_t n = (size_t)a->n_kv_heads;
 	bool *is_taken = al_new_array(&v->job->arena, bool, n);
 	size_t *places = al_new_array(&v->job->arena, size_t, n);
-	bool ok = recorded->n_places == n && v->method == AL_METHOD_GQA;
+	bool ok = recorded->n_places == n && method == AL_METHOD_GQA;
 
 	*out = NULL;
 	if (!al_json_get(node, "places"))
@@ -117,15 +125,15 @@ static bool read_places(struct reading *v, const struct al_item *node,
 }
 
 static bool check_rank(const struct reading *v, const struct al_item *node, int64_t rank,
-	const struct al_attention *a, struct al_error *err)
+	enum al_method method, const struct al_attention *a, struct al_error *err)
 {
-	if (al_method_drops(v->method))
+	if (al_method_drops(method))
 		return true;
 	if (rank == 0)
 		return al_json_fail(&v->record, node, err, "key \"rank\" is missing");
-	return rank <= al_method_bound(a, v->method)
+	return rank <= al_method_bound(a, method)
 		|| al_json_fail(&v->record, node, err, "rank %" PRId64 ", expected 1 to %" PRId64,
-			rank, al_method_bound(a, v->method));
+			rank, al_method_bound(a, method));
 }
 
 static bool read_layout(struct reading *v, const struct al_item *node, struct al_job_module *module,
@@ -134,24 +142,26 @@ static bool read_layout(struct reading *v, const struct al_item *node, struct al
 	const struct al_record_source source = {&v->job->arena, &v->record, &v->record};
 	const struct al_model_view *view = v->job->view;
 	struct recorded recorded = {0};
+	enum al_method method = v->method;
 	const size_t *places;
 	bool *is_dropped;
 
 	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
-		|| !al_record_read(&source, &recorded_module, node, &recorded, err))
+		|| !al_record_read(&source, &recorded_module, node, &recorded, err)
+		|| (recorded.method && !find_method(recorded.method, &method, err)))
 		return false;
 	module->scale = recorded.scale;
 	const struct al_attention *a = AL_FIND(view->modules, view->n_modules, recorded.module);
 	if (!a)
 		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
 			recorded.module);
-	if (!mark_dropped(v, node, &recorded, a, &is_dropped, err)
-		|| !read_places(v, node, &recorded, a, &places, err)
-		|| !check_rank(v, node, recorded.rank, a, err))
+	if (!mark_dropped(v, node, &recorded, method, a, &is_dropped, err)
+		|| !read_places(v, node, &recorded, method, a, &places, err)
+		|| !check_rank(v, node, recorded.rank, method, a, err))
 		return false;
 	return al_layout_make(&module->layout, &v->job->arena, view->checkpoint,
 		&(struct al_module_layout){.attention = a,
-			.method = v->method,
+			.method = method,
 			.rank = recorded.rank,
 			.is_dropped = is_dropped,
 			.is_refitted = recorded.is_refitted,

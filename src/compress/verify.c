@@ -280,10 +280,29 @@ static bool note_source(const struct verification *v, struct al_error *err)
 	return true;
 }
 
+static bool has_method(const struct al_job *job, enum al_method method)
+{
+	bool has = job->options->method == method;
+
+	for (size_t i = 0; i < job->n_modules; i++)
+		has = has || job->modules[i].layout.method == method;
+	return has;
+}
+
+static const char *name_methods(const struct al_job *job, struct al_arena *arena)
+{
+	const char *names = "";
+
+	for (int method = 0; method < AL_N_METHODS; method++)
+		if (has_method(job, (enum al_method)method))
+			names = al_join(arena, names, al_method_names[method]);
+	return names;
+}
+
 static bool add_notes(const struct verification *v, struct al_error *err)
 {
 	al_table_note(v->table, "compressed: %s, method %s", v->job.compressed->path,
-		al_method_names[v->job.options->method]);
+		name_methods(&v->job, &v->table->arena));
 	if (!note_source(v, err))
 		return false;
 	if (v->job.options->method == AL_METHOD_IDENTITY) {
@@ -303,13 +322,12 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	al_table_note(v->table,
 		"relative error of the output: of the sum over heads of P V W_O, with the value "
 		"bias, without the output bias");
-	if (al_method_drops(v->job.options->method))
+	if (has_method(&v->job, AL_METHOD_DROP) || has_method(&v->job, AL_METHOD_MERGE))
 		al_table_note(v->table,
 			"logits, probabilities and total variation are those of the remaining "
 			"heads; the output %s",
-			v->job.options->method == AL_METHOD_DROP
-				? "lacks the dropped ones"
-				: "is compared with that of all heads");
+			has_method(&v->job, AL_METHOD_DROP) ? "lacks the dropped ones"
+							    : "is compared with that of all heads");
 	if (v->options->has_tolerance)
 		al_table_note(v->table, "%zu of %zu rows exceed the tolerance of %g", v->n_beyond,
 			v->table->n_rows, v->options->tolerance);

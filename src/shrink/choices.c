@@ -151,23 +151,23 @@ static int compare_rungs(const void *a, const void *b)
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
-	return x->error < y->error ? -1 : x->error > y->error;
+	return x->cost < y->cost ? -1 : x->cost > y->cost;
 }
 
-/* Leaves the lower convex hull of errors over bytes. */
-static void keep_hull(struct al_choice *choice)
+void al_choice_keep_hull(struct al_choice *choice)
 {
 	struct al_rung *r = choice->rungs;
 	size_t n = 1;
 
+	qsort(r + 1, choice->n_rungs - 1, sizeof(*r), compare_rungs);
 	for (size_t i = 1; i < choice->n_rungs; i++) {
 		if (r[i].bytes == r[n - 1].bytes)
 			continue;
 		while (n > 1
-			&& (r[i].error <= r[n - 1].error
-				|| (r[n - 1].error - r[n - 2].error)
+			&& (r[i].cost <= r[n - 1].cost
+				|| (r[n - 1].cost - r[n - 2].cost)
 						* (double)(r[n - 1].bytes - r[i].bytes)
-					>= (r[i].error - r[n - 1].error)
+					>= (r[i].cost - r[n - 1].cost)
 						* (double)(r[n - 2].bytes - r[n - 1].bytes)))
 			n--;
 		r[n++] = r[i];
@@ -197,10 +197,10 @@ static bool find_rungs(void *context, size_t index, struct al_error *err)
 			continue;
 		if (!measure(draft, choice, rung->dtype, &rung->error, err))
 			return false;
+		rung->cost = rung->error;
 		choice->n_rungs += isfinite(rung->error) ? 1 : 0;
 	}
-	qsort(choice->rungs + 1, choice->n_rungs - 1, sizeof(*choice->rungs), compare_rungs);
-	keep_hull(choice);
+	al_choice_keep_hull(choice);
 	return true;
 }
 

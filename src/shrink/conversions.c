@@ -1,83 +1,49 @@
 /* Fewer heads: the methods of `compress` whose results other programs run, by module where a file
- * can have other heads in each. */
+ * can have other heads in each, else in all at once. */
 #include "compress/job.h"
 #include "shrink/shrink.h"
 
 static const enum al_method methods[] = {AL_METHOD_GQA, AL_METHOD_DROP, AL_METHOD_MERGE};
 enum { N_METHODS = sizeof(methods) / sizeof(*methods) };
 
-/* A method's conversions, each of which leaves less than the one before. */
-struct ladder {
-	struct al_fewer_heads *items;
-	size_t n, room;
-};
+/* How many drafts of fewer heads are tried for a budget. */
+enum { MOST_TRIED = 8 };
 
-static void add(struct al_shrink *s, struct ladder *ladder, struct al_fewer_heads conversion)
+static const struct al_fewer_heads *in_all(struct al_shrink *s, struct al_fewer_heads heads)
 {
-	ladder->items = al_grow(&s->arena, ladder->items, ladder->n, &ladder->room,
-		sizeof(*ladder->items));
-	ladder->items[ladder->n++] = conversion;
+	const size_t n = s->from->view->n_modules;
+	struct al_fewer_heads *conversion = al_new_array(&s->arena, struct al_fewer_heads, n);
+
+	for (size_t i = 0; i < n; i++)
+		conversion[i] = heads;
+	return conversion;
 }
 
-/* ---- by module ---- */
-
-/* The squared error of a module's output (of gqa also of its scores), by the calibration. */
-static bool find_error(struct al_shrink *s, const struct al_fewer_heads *of_all,
-	const struct al_attention *a, double *out, struct al_error *err)
+struct al_fewer_heads al_shrink_common(const struct al_shrink *s,
+	const struct al_fewer_heads *conversion)
 {
-	struct al_fewer_heads one = *of_all;
-	one.modules = a->name;
-	const struct al_compress_options options = al_conversion_options(s->from, &one);
-	AL_ENDS(al_job_finish)
-	struct al_job job = {.view = s->from->view, .options = &options, .in_memory = true};
-
-	if (!al_job_make(&job, err))
-		return al_in(err, "%s", al_method_names[one.method]);
-	*out = job.n_modules ? job.modules[0].pieces.relative_error : INFINITY;
-	return true;
+	for (size_t i = 1; conversion && i < s->from->view->n_modules; i++)
+		if (conversion[i].method != conversion[0].method
+			|| conversion[i].setting != conversion[0].setting)
+			conversion = NULL;
+	return conversion ? conversion[0] : (struct al_fewer_heads){.method = AL_METHOD_IDENTITY};
 }
 
-/* The module that loses least, then the two that do, and so on. */
-static bool add_by_module(struct al_shrink *s, struct ladder *ladder,
-	const struct al_fewer_heads *of_all, struct al_error *err)
+const struct al_fewer_heads *al_shrink_heads(struct al_shrink *s, size_t k)
 {
-	const struct al_model_view *view = s->from->view;
-	AL_FREED double *errors = al_alloc(view->n_modules, sizeof(*errors));
-	AL_FREED size_t *order = al_alloc(view->n_modules, sizeof(*order));
-	struct al_fewer_heads some = *of_all;
-	const char *list = NULL;
+	const size_t n = s->from->view->n_modules;
+	struct al_fewer_heads *conversion = al_new_array(&s->arena, struct al_fewer_heads, n);
+	AL_FREED size_t *rungs = al_calloc(s->n_heads, sizeof(*rungs));
 
-	for (size_t i = 0; i < view->n_modules; i++) {
-		if (!find_error(s, of_all, &view->modules[i], &errors[i], err))
-			return false;
-		errors[i] = -errors[i];
+	al_path_rungs(&s->heads_path, k, rungs);
+	for (size_t i = 0; i < n; i++) {
+		const size_t choice = s->n_heads == 1 ? 0 : i;
+		conversion[i] = s->heads[choice].rungs[rungs[choice]].heads;
 	}
-	al_sort_order(errors, view->n_modules, order);
-	for (size_t n = 1; n < view->n_modules; n++) {
-		const char *name = view->modules[order[n - 1]].name;
-		list = list ? al_format(&s->arena, "%s,%s", list, name)
-			    : al_strdup(&s->arena, name);
-		some.modules = list;
-		some.n_modules = n;
-		add(s, ladder, some);
-	}
-	return true;
+	return conversion;
 }
 
 /* ---- which there are ---- */
-
-static bool add_setting(struct al_shrink *s, struct ladder *ladder, enum al_method method,
-	int64_t setting, struct al_error *err)
-{
-	const struct al_fewer_heads of_all = {.method = method,
-		.setting = setting,
-		.n_modules = s->from->view->n_modules};
-
-	if (!s->from->is_gguf && !add_by_module(s, ladder, &of_all, err))
-		return false;
-	add(s, ladder, of_all);
-	return true;
-}
 
 static bool check_method(const struct al_model_view *view, enum al_method method,
 	struct al_error *err)
@@ -99,46 +65,194 @@ static bool check_method(const struct al_model_view *view, enum al_method method
 		|| al_fail(err, AL_EINPUT, "its heads share keys and values in groups");
 }
 
-static bool list_conversions(struct al_shrink *s, enum al_method method, struct ladder *out,
+/* The mildest setting behind this one, which is 0 at first; 0: there is none. More heads of many
+ * differ less, so some are left out. */
+static int64_t next_setting(const struct al_attention *a, enum al_method method, int64_t setting)
+{
+	int64_t next = setting + 1 + setting / 4;
+
+	if (method != AL_METHOD_GQA)
+		return next <= a->n_heads / 2 ? next : 0;
+	next = setting ? setting - 1 : a->n_kv_heads - 1;
+	while (next > 0 && a->n_kv_heads % next != 0)
+		next--;
+	return next;
+}
+
+static size_t count_settings(const struct al_attention *a)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < N_METHODS; i++)
+		for (int64_t k = 0; (k = next_setting(a, methods[i], k)) > 0;)
+			n++;
+	return n;
+}
+
+/* Of what is to be small, a module's part: its tensors as they are stored, and its cache. */
+static bool add_bytes(struct al_shrink *s, const struct al_attention *a, int64_t parameters,
+	int64_t cached, uint64_t *out, struct al_error *err)
+{
+	const struct al_dtype *dtype = a->factors[AL_VALUE].dtype;
+	int64_t seen = 0;
+
+	if (s->goal->of_cache
+		&& !al_layer_seen(&s->base.network, a->layer, s->goal->context, &seen, err))
+		return false;
+	*out += al_shrink_size(s, (uint64_t)parameters * dtype->block_bytes / dtype->block_elements,
+		(uint64_t)cached * (uint64_t)seen * AL_CACHED_BYTES);
+	return true;
+}
+
+static bool make_choices(struct al_shrink *s, struct al_error *err)
+{
+	const struct al_model_view *view = s->from->view;
+	const size_t room = 1 + count_settings(&view->modules[0]);
+
+	s->n_heads = s->from->is_gguf ? 1 : view->n_modules;
+	s->heads = al_new_array(&s->arena, struct al_choice, s->n_heads);
+	for (size_t i = 0; i < s->n_heads; i++) {
+		s->heads[i].name = s->from->is_gguf ? NULL : view->modules[i].name;
+		s->heads[i].rungs = al_new_array(&s->arena, struct al_rung, room);
+		s->heads[i].rungs[0].heads.method = AL_METHOD_IDENTITY;
+		s->heads[i].n_rungs = 1;
+	}
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *a = &view->modules[i];
+		if (!add_bytes(s, a, al_original_parameters(a, AL_METHOD_GQA),
+			    al_original_cached(a),
+			    &s->heads[s->n_heads == 1 ? 0 : i].rungs[0].bytes, err))
+			return false;
+	}
+	return true;
+}
+
+/* How much a module's output weighs in the stream: the sum of squares of the angles by which its
+ * heads turn that. */
+static bool weigh(const struct al_shrink *s, const struct al_attention *a, double *out,
 	struct al_error *err)
 {
-	const struct al_attention *a = &s->from->view->modules[0];
+	const struct al_calibration *calibration = s->from->calibration;
+	const struct al_module_statistics *statistics;
+	AL_OWNED struct al_matrix turns = {0};
 
-	*out = (struct ladder){0};
-	if (!check_method(s->from->view, method, err))
-		return false;
-	if (method == AL_METHOD_GQA) {
-		for (int64_t left = a->n_kv_heads - 1; left >= 1; left--)
-			if (a->n_kv_heads % left == 0 && !add_setting(s, out, method, left, err))
-				return false;
+	*out = 1;
+	if (!al_calibration_has(calibration, AL_STATISTIC_TURNS))
 		return true;
-	}
-	for (int64_t n = 1; n <= a->n_heads / 2; n++)
-		if (!add_setting(s, out, method, n, err))
-			return false;
+	if (!al_calibration_find(calibration, a->name, &statistics, err)
+		|| !al_statistics_mean(calibration, statistics, AL_STATISTIC_TURNS, &turns, err))
+		return false;
+	*out = 0;
+	for (size_t i = 0; i < turns.rows * turns.cols; i++)
+		*out += turns.data[i] * turns.data[i];
 	return true;
 }
 
-/* ---- trying ---- */
-
-/* The last one that is accepted; each is expected to lose more than the one before. */
-static bool climb(struct al_shrink *s, const struct ladder *ladder, struct al_error *err)
+/* With the squared error of the modules' outputs (of gqa also of their scores), by the calibration,
+ * which adds to *errors. */
+static bool add_rung(struct al_shrink *s, struct al_choice *choice, struct al_fewer_heads heads,
+	double *errors, struct al_error *err)
 {
-	size_t low = 0, high = ladder->n, middle = 0, index;
+	struct al_rung *rung = &choice->rungs[choice->n_rungs];
+	struct al_compress_options options = al_conversion_options(&s->arena, s->from,
+		in_all(s, heads));
+	AL_ENDS(al_job_finish)
+	struct al_job job = {.view = s->from->view, .options = &options, .in_memory = true};
 
-	while (low < high) {
-		if (!al_shrink_measure(s, &ladder->items[middle], 0, &index, err))
+	options.modules = choice->name;
+	*rung = (struct al_rung){.heads = heads};
+	if (!al_job_make(&job, err))
+		return al_in(err, "%s", al_method_names[heads.method]);
+	for (size_t i = 0; i < job.n_modules; i++) {
+		const struct al_job_module *module = &job.modules[i];
+		const double error = module->pieces.relative_error;
+		double weight;
+		if (!weigh(s, module->layout.attention, &weight, err))
 			return false;
-		if (s->points[index].is_accepted)
-			low = middle + 1;
-		else
-			high = middle;
-		middle = low + (high - low) / 2;
+		rung->error += weight * error * error;
+		if (!add_bytes(s, module->layout.attention, module->parameters,
+			    al_layout_cached(&module->layout), &rung->bytes, err))
+			return false;
 	}
+	choice->n_rungs += rung->bytes < choice->rungs[0].bytes;
+	*errors += rung->error;
 	return true;
 }
 
-/* The first step whose size is within the budget; n + 1: none. */
+/* ---- what a method costs ---- */
+
+/* KL for a squared error of 1: of the mildest setting, in all modules. */
+static bool add_method(struct al_shrink *s, enum al_method method, struct al_error *err)
+{
+	const struct al_attention *a = &s->from->view->modules[0];
+	struct al_fewer_heads heads = {method, next_setting(a, method, 0)};
+	double scale = -1, errors;
+	size_t index;
+
+	if (!check_method(s->from->view, method, err)
+		|| !al_shrink_measure(s, in_all(s, heads), 0, &index, err))
+		return false;
+	for (; heads.setting > 0; heads.setting = next_setting(a, method, heads.setting)) {
+		errors = 0;
+		for (size_t i = 0; i < s->n_heads; i++)
+			if (!add_rung(s, &s->heads[i], heads, &errors, err))
+				return false;
+		if (scale < 0)
+			scale = errors > 0
+				? fmax(s->points[index].choosing.divergence.mean, 0) / errors
+				: 0;
+	}
+	for (size_t i = 0; i < s->n_heads; i++)
+		for (size_t k = 1; k < s->heads[i].n_rungs; k++)
+			if (s->heads[i].rungs[k].heads.method == method)
+				s->heads[i].rungs[k].cost = scale * s->heads[i].rungs[k].error;
+	return true;
+}
+
+static void leave_out(struct al_choice *choice, enum al_method method)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < choice->n_rungs; k++)
+		if (choice->rungs[k].heads.method != method)
+			choice->rungs[n++] = choice->rungs[k];
+	choice->n_rungs = n;
+}
+
+/* What can't be written, as heads that llama.cpp can't load, ends the method, not the search. */
+static bool try_method(struct al_shrink *s, enum al_method method, struct al_error *err)
+{
+	if (add_method(s, method, err))
+		return true;
+	if (err->status != AL_EINPUT)
+		return false;
+	for (size_t i = 0; i < s->n_heads; i++)
+		leave_out(&s->heads[i], method);
+	s->refusals[s->n_refusals++] = (struct al_refusal){method,
+		al_strdup(&s->arena, err->message)};
+	return true;
+}
+
+static bool make_path(struct al_shrink *s, struct al_error *err)
+{
+	uint64_t bytes = 0;
+
+	if (!make_choices(s, err))
+		return false;
+	for (int i = 0; i < N_METHODS; i++)
+		if (!try_method(s, methods[i], err))
+			return false;
+	for (size_t i = 0; i < s->n_heads; i++) {
+		al_choice_keep_hull(&s->heads[i]);
+		bytes += s->heads[i].rungs[0].bytes;
+	}
+	al_path_make(&s->heads_path, &s->arena, s->heads, s->n_heads, bytes);
+	return true;
+}
+
+/* ---- a budget ---- */
+
+/* The first step of formats whose size is within the budget; n + 1: none. */
 static size_t find_step(const struct al_shrink *s, const struct al_draft *draft,
 	const struct al_path *path)
 {
@@ -169,13 +283,27 @@ static bool measure_within_budget(struct al_shrink *s, const struct al_fewer_hea
 	return true;
 }
 
-/* As long as fewer heads lose less than smaller formats. */
-static bool spend(struct al_shrink *s, const struct ladder *ladder, struct al_error *err)
+/* The first step of heads behind which the budget can be met, as far as heads alone tell. */
+static size_t first_within(const struct al_shrink *s)
 {
+	const struct al_path *path = &s->heads_path;
+	const double most = s->goal->budget * (double)s->points[0].size;
+	size_t k = 1;
+
+	while (!s->goal->of_file && k <= path->n
+		&& (double)(s->points[0].size - (path->bytes[0] - path->bytes[k])) > most)
+		k++;
+	return k;
+}
+
+/* As long as fewer heads lose less than smaller formats. */
+static bool spend(struct al_shrink *s, struct al_error *err)
+{
+	const size_t n = s->heads_path.n, stride = 1 + n / MOST_TRIED;
 	double least = INFINITY, cost;
 
-	for (size_t i = 0; i < ladder->n; i++) {
-		if (!measure_within_budget(s, &ladder->items[i], &cost, err))
+	for (size_t k = first_within(s); k <= n; k += stride) {
+		if (!measure_within_budget(s, al_shrink_heads(s, k), &cost, err))
 			return false;
 		if (isfinite(least) && cost >= least)
 			return true;
@@ -184,25 +312,7 @@ static bool spend(struct al_shrink *s, const struct ladder *ladder, struct al_er
 	return true;
 }
 
-static void refuse(struct al_shrink *s, enum al_method method, const struct al_error *err)
-{
-	s->refusals[s->n_refusals++] = (struct al_refusal){method,
-		al_strdup(&s->arena, err->message)};
-}
-
-/* What can't be written, as heads that llama.cpp can't load, ends the method, not the search. */
-static bool try_method(struct al_shrink *s, enum al_method method, struct al_error *err)
-{
-	struct ladder ladder;
-
-	if (list_conversions(s, method, &ladder, err)
-		&& (s->goal->limit > 0 ? climb : spend)(s, &ladder, err))
-		return true;
-	if (err->status != AL_EINPUT)
-		return false;
-	refuse(s, method, err);
-	return true;
-}
+/* ---- a limit ---- */
 
 /* The accepted conversion whose path is expected to lead to the smallest point; 0: none leads
  * further than what was found already. */
@@ -218,10 +328,9 @@ static bool find_promising(struct al_shrink *s, size_t *out, struct al_error *er
 		const struct al_shrink_point point = s->points[i];
 		struct al_draft *draft;
 		struct al_path *path;
-		if (point.conversion.method == AL_METHOD_IDENTITY || !point.is_accepted
-			|| point.step > 0)
+		if (!point.conversion || !point.is_accepted || point.step > 0)
 			continue;
-		if (!al_shrink_draft(s, &point.conversion, &draft, &path, err))
+		if (!al_shrink_draft(s, point.conversion, &draft, &path, err))
 			return false;
 		const size_t k = al_path_within(path,
 			s->goal->limit - al_shrink_cost(s->goal, &point.choosing).mean);
@@ -238,13 +347,15 @@ bool al_shrink_convert(struct al_shrink *s, struct al_error *err)
 {
 	size_t promising;
 
-	for (int i = 0; i < N_METHODS; i++)
-		if (!try_method(s, methods[i], err))
-			return false;
-	if (!s->goal->of_file || s->goal->budget > 0)
-		return true;
-	if (!find_promising(s, &promising, err))
+	if (!make_path(s, err))
 		return false;
-	const struct al_fewer_heads conversion = s->points[promising].conversion;
-	return promising == 0 || al_shrink_follow(s, &conversion, err);
+	if (s->goal->budget > 0)
+		return spend(s, err);
+	if (!al_shrink_follow_heads(s, err))
+		return false;
+	if (!s->goal->of_file)
+		return true;
+	return find_promising(s, &promising, err)
+		&& (promising == 0
+			|| al_shrink_follow_formats(s, s->points[promising].conversion, err));
 }

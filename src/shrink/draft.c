@@ -4,30 +4,85 @@
 
 #include "linalg/cp.h"
 
-struct al_compress_options al_conversion_options(const struct al_drafting *from,
-	const struct al_fewer_heads *conversion)
-{
-	const bool drops = al_method_drops(conversion->method);
-	const bool is_identity = conversion->method == AL_METHOD_IDENTITY;
+/* ---- as compress takes it ---- */
 
-	return (struct al_compress_options){.method = conversion->method,
-		.ranks = drops || is_identity ? NULL : &conversion->setting,
-		.n_ranks = !drops && !is_identity,
-		.n_of_each = drops ? (size_t)conversion->setting : 0,
-		.of_keys = conversion->method == AL_METHOD_GQA,
-		.modules = conversion->modules,
-		.data = {.calibration = is_identity ? NULL : from->calibration},
-		.effort = {.n_sweeps = AL_CP_SWEEPS, .seed = 1},
-		.watch = from->watch};
+static bool is_same(const struct al_fewer_heads *a, const struct al_fewer_heads *b)
+{
+	return a->method == b->method && a->setting == b->setting;
 }
 
-static uint64_t cached_by(const struct al_model_view *view)
+static bool is_in_all(const struct al_model_view *view, const struct al_fewer_heads *conversion)
 {
-	uint64_t n = 0;
+	for (size_t i = 1; i < view->n_modules; i++)
+		if (!is_same(&conversion[i], &conversion[0]))
+			return false;
+	return true;
+}
 
-	for (size_t i = 0; i < view->n_modules; i++)
-		n += (uint64_t)al_original_cached(&view->modules[i]);
-	return n;
+/* The modules whose heads become what those of the first do. */
+static const char *list_modules(struct al_arena *arena, const struct al_model_view *view,
+	const struct al_fewer_heads *conversion, size_t first)
+{
+	const char *list = view->modules[first].name;
+
+	for (size_t i = first + 1; i < view->n_modules; i++)
+		if (is_same(&conversion[i], &conversion[first]))
+			list = al_format(arena, "%s,%s", list, view->modules[i].name);
+	return list;
+}
+
+static bool is_first(const struct al_fewer_heads *conversion, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (is_same(&conversion[i], &conversion[at]))
+			return false;
+	return conversion[at].method != AL_METHOD_IDENTITY;
+}
+
+struct al_compress_options al_conversion_options(struct al_arena *arena,
+	const struct al_drafting *from, const struct al_fewer_heads *conversion)
+{
+	const struct al_model_view *view = from->view;
+	struct al_compress_options options = {.method = AL_METHOD_IDENTITY,
+		.effort = {.n_sweeps = AL_CP_SWEEPS, .seed = 1},
+		.watch = from->watch};
+	const struct al_compress_options *also = NULL;
+
+	for (size_t i = conversion ? view->n_modules : 0; i-- > 0;) {
+		if (!is_first(conversion, i))
+			continue;
+		const bool drops = al_method_drops(conversion[i].method);
+		if (options.method != AL_METHOD_IDENTITY)
+			also = memcpy(al_new(arena, struct al_compress_options), &options,
+				sizeof(options));
+		options.method = conversion[i].method;
+		options.ranks = drops ? NULL : &conversion[i].setting;
+		options.n_ranks = !drops;
+		options.n_of_each = drops ? (size_t)conversion[i].setting : 0;
+		options.of_keys = options.method == AL_METHOD_GQA;
+		options.modules = is_in_all(view, conversion)
+			? NULL
+			: list_modules(arena, view, conversion, i);
+		options.data.calibration = from->calibration;
+		options.also = also;
+	}
+	return options;
+}
+
+/* ---- opening ---- */
+
+static bool count_cached(struct al_draft *draft, int64_t context, struct al_error *err)
+{
+	const struct al_model_view *view = &draft->view;
+	int64_t seen;
+
+	for (size_t i = 0; i < view->n_modules && context > 0; i++) {
+		if (!al_layer_seen(&draft->network, view->modules[i].layer, context, &seen, err))
+			return false;
+		draft->cached += (uint64_t)al_original_cached(&view->modules[i]) * (uint64_t)seen
+			* AL_CACHED_BYTES;
+	}
+	return true;
 }
 
 static void close_parts(struct al_draft *draft, bool has_view, bool has_network)
@@ -47,7 +102,7 @@ bool al_draft_open_file(struct al_draft *draft, const struct al_drafting *from, 
 	const bool has_view = from->lay(from->context, &draft->checkpoint, &draft->view, err);
 	const bool has_network = has_view && al_network_open(&draft->network, &draft->view, err);
 
-	draft->is_open = has_network;
+	draft->is_open = has_network && count_cached(draft, from->cached_tokens, err);
 	if (!draft->is_open) {
 		close_parts(draft, has_view, has_network);
 		return false;
@@ -55,7 +110,6 @@ bool al_draft_open_file(struct al_draft *draft, const struct al_drafting *from, 
 	al_recoding_init(&draft->recoding, &draft->checkpoint);
 	for (size_t i = 0; i < draft->checkpoint.n_tensors; i++)
 		draft->bytes += draft->checkpoint.tensors[i].bytes;
-	draft->cached = cached_by(&draft->view);
 	return true;
 }
 
@@ -77,7 +131,8 @@ static bool open_converted(struct al_draft *draft, const struct al_drafting *fro
 	struct al_error *err)
 {
 	struct opening opening = {draft, from};
-	struct al_compress_options options = al_conversion_options(from, &draft->conversion);
+	struct al_compress_options options = al_conversion_options(&draft->arena, from,
+		draft->conversion);
 	struct al_table table;
 	const char *path = al_format(&draft->arena, "%s%s", from->path,
 		from->is_gguf ? ".draft.gguf" : ".draft.safetensors");
@@ -94,8 +149,8 @@ static bool open_converted(struct al_draft *draft, const struct al_drafting *fro
 bool al_draft_open(struct al_draft *draft, const struct al_drafting *from,
 	const struct al_fewer_heads *conversion, struct al_error *err)
 {
-	*draft = (struct al_draft){.conversion = *conversion};
-	if ((conversion->method == AL_METHOD_IDENTITY && !from->is_translated
+	*draft = (struct al_draft){.conversion = conversion};
+	if ((!conversion && !from->is_translated
 			    ? al_draft_open_file(draft, from, from->view->checkpoint->path, err)
 			    : open_converted(draft, from, err))
 		&& al_choices_find(draft, from->is_gguf, err))

@@ -6,12 +6,11 @@
 #include "shrink/recoding.h"
 #include "shrink/trial.h"
 
-/* A method of compress, in some of the modules. */
+/* What becomes of a module's heads, by a method of compress. A conversion is one for each module of
+ * the original's view; NULL: all stay as they are. */
 struct al_fewer_heads {
 	enum al_method method; /* AL_METHOD_IDENTITY: heads stay as they are */
-	int64_t setting; /* key/value heads that are left (gqa), or heads that go from each */
-	const char *modules; /* as al_select_module takes them; NULL: all */
-	size_t n_modules;
+	int64_t setting; /* key/value heads that are left (gqa), or heads that go */
 };
 
 /* Where drafts come from: what is to be written, and how it is opened again. */
@@ -22,6 +21,7 @@ struct al_drafting {
 	bool is_gguf;
 	bool is_translated; /* the original is in no file as it is to be written */
 	const struct al_calibration *calibration;
+	int64_t cached_tokens; /* 0: the cache doesn't count */
 	/* Lays the original's family over a checkpoint. */
 	bool (*lay)(void *context, struct al_checkpoint *checkpoint, struct al_model_view *view,
 		struct al_error *err);
@@ -29,12 +29,14 @@ struct al_drafting {
 	const struct al_watch *watch;
 };
 
-/* A format that tensors can get. */
+/* A format that tensors can get, or fewer heads. */
 struct al_rung {
 	const struct al_dtype *dtype;
+	struct al_fewer_heads heads;
 	uint64_t bytes;
-	double error; /* of the numbers, squared, relative to theirs, estimated from some */
-	double cost; /* the KL divergence that is expected of it */
+	double error; /* squared and relative: of numbers, estimated from some; or of modules'
+			 outputs, weighed */
+	double cost; /* the KL divergence that is expected of it; the error while none is */
 };
 
 /* What tensors are for; formats of tensors for the same weigh alike. */
@@ -53,7 +55,8 @@ enum al_purpose {
 };
 extern const char *const al_purpose_names[AL_N_PURPOSES];
 
-/* Tensors that get one format: one in a GGUF file, all in others. */
+/* Tensors that get one format: one in a GGUF file, all in others. Or modules whose heads become
+ * fewer in one way: all in a GGUF file, one in others, without tensors. */
 struct al_choice {
 	enum al_purpose purpose;
 	const char *name; /* of its tensor */
@@ -68,17 +71,20 @@ struct al_choice {
 
 struct al_draft {
 	struct al_arena arena;
-	struct al_fewer_heads conversion;
+	const struct al_fewer_heads *conversion; /* the caller's */
 	struct al_checkpoint checkpoint;
 	struct al_model_view view;
 	struct al_network network;
 	struct al_recoding recoding;
 	uint64_t bytes; /* of its tensors, in their own formats */
-	uint64_t cached; /* numbers a token */
+	uint64_t cached; /* bytes of the cache */
 	struct al_choice *choices;
 	size_t n_choices;
 	bool is_open;
 };
+
+/* Bytes of a number in the cache: float16. */
+enum { AL_CACHED_BYTES = 2 };
 
 /* With these heads. On failure nothing is left to close. */
 bool al_draft_open(struct al_draft *draft, const struct al_drafting *from,
@@ -88,11 +94,14 @@ bool al_draft_open_file(struct al_draft *draft, const struct al_drafting *from, 
 	struct al_error *err) AL_MUST_CHECK;
 void al_draft_close(struct al_draft *draft);
 
-/* The options of compress for a conversion. */
-struct al_compress_options al_conversion_options(const struct al_drafting *from,
-	const struct al_fewer_heads *conversion);
+/* The options of compress for a conversion, which outlives them, as the arena does. */
+struct al_compress_options al_conversion_options(struct al_arena *arena,
+	const struct al_drafting *from, const struct al_fewer_heads *conversion);
 
 /* ---- choices.c ---- */
+
+/* Leaves the rungs on the lower convex hull of costs over bytes. */
+void al_choice_keep_hull(struct al_choice *choice);
 
 /* Sets the draft's choices, without what their formats cost. */
 bool al_choices_find(struct al_draft *draft, bool is_gguf, struct al_error *err) AL_MUST_CHECK;

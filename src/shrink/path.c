@@ -1,5 +1,5 @@
-/* The order in which tensors get smaller formats: cheapest first, for the bytes that a step
- * saves. */
+/* The order in which tensors get smaller formats, and modules fewer heads: cheapest first, for the
+ * bytes that a step saves. */
 #include "shrink/shrink.h"
 
 struct al_path_step {
@@ -21,10 +21,8 @@ static int compare_steps(const void *a, const void *b)
 	return x->rung < y->rung ? -1 : 1;
 }
 
-static void add_steps(struct al_path *path, const struct al_draft *draft, size_t choice)
+static void add_steps(struct al_path *path, const struct al_choice *c, size_t choice)
 {
-	const struct al_choice *c = &draft->choices[choice];
-
 	for (size_t i = 1; i < c->n_rungs; i++) {
 		const struct al_rung *from = &c->rungs[i - 1], *to = &c->rungs[i];
 		path->steps[path->n++] = (struct al_path_step){.choice = choice,
@@ -35,27 +33,30 @@ static void add_steps(struct al_path *path, const struct al_draft *draft, size_t
 	}
 }
 
-void al_path_make(struct al_path *path, struct al_draft *draft, const double *scales)
+void al_path_make(struct al_path *path, struct al_arena *arena, const struct al_choice *choices,
+	size_t n_choices, uint64_t bytes)
 {
-	size_t n = 0;
+	size_t n = 1;
 
-	for (size_t i = 0; i < draft->n_choices; i++) {
-		struct al_choice *c = &draft->choices[i];
-		n += c->n_rungs;
-		for (size_t k = 0; k < c->n_rungs; k++)
-			c->rungs[k].cost = scales[c->purpose] * c->rungs[k].error;
-	}
-	*path = (struct al_path){.steps = al_new_array(&draft->arena, struct al_path_step, n + 1),
-		.bytes = al_new_array(&draft->arena, uint64_t, n + 1),
-		.costs = al_new_array(&draft->arena, double, n + 1)};
-	for (size_t i = 0; i < draft->n_choices; i++)
-		add_steps(path, draft, i);
+	for (size_t i = 0; i < n_choices; i++)
+		n += choices[i].n_rungs;
+	*path = (struct al_path){.steps = al_new_array(arena, struct al_path_step, n),
+		.bytes = al_new_array(arena, uint64_t, n),
+		.costs = al_new_array(arena, double, n)};
+	for (size_t i = 0; i < n_choices; i++)
+		add_steps(path, &choices[i], i);
 	qsort(path->steps, path->n, sizeof(*path->steps), compare_steps);
-	path->bytes[0] = draft->bytes;
+	path->bytes[0] = bytes;
 	for (size_t i = 0; i < path->n; i++) {
 		path->bytes[i + 1] = path->bytes[i] - path->steps[i].bytes;
 		path->costs[i + 1] = path->costs[i] + path->steps[i].cost;
 	}
+}
+
+void al_path_rungs(const struct al_path *path, size_t k, size_t *rungs)
+{
+	for (size_t i = 0; i < k; i++)
+		rungs[path->steps[i].choice] = path->steps[i].rung;
 }
 
 bool al_path_apply(const struct al_path *path, struct al_draft *draft, size_t k,
@@ -63,8 +64,7 @@ bool al_path_apply(const struct al_path *path, struct al_draft *draft, size_t k,
 {
 	AL_FREED size_t *rungs = al_calloc(draft->n_choices + 1, sizeof(*rungs));
 
-	for (size_t i = 0; i < k; i++)
-		rungs[path->steps[i].choice] = path->steps[i].rung;
+	al_path_rungs(path, k, rungs);
 	for (size_t i = 0; i < draft->n_choices; i++) {
 		const struct al_choice *choice = &draft->choices[i];
 		for (size_t j = 0; j < choice->n; j++)

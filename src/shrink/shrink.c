@@ -2,8 +2,6 @@
  * and the judgment of the one that is chosen. */
 #include "shrink/shrink.h"
 
-static const struct al_fewer_heads none = {.method = AL_METHOD_IDENTITY};
-
 /* Of what the limit leaves, so much is aimed at behind a point that was refuted. */
 static const double CAUTION = .9;
 
@@ -46,17 +44,17 @@ static bool follow_formats(struct al_shrink *s, struct al_error *err)
 {
 	size_t index, step = 0;
 
-	if (!al_shrink_measure(s, &none, 0, &index, err))
+	if (!al_shrink_measure(s, NULL, 0, &index, err))
 		return false;
 	if (!s->goal->of_file)
 		return true;
 	if (s->goal->limit > 0)
-		return al_shrink_follow(s, &none, err);
+		return al_shrink_follow_formats(s, NULL, err);
 	while (step < s->paths[0].n
 		&& (double)al_shrink_size(s, s->paths[0].bytes[step], s->base.cached)
 			> s->goal->budget * (double)s->points[0].size)
 		step++;
-	return al_shrink_measure(s, &none, step, &index, err);
+	return al_shrink_measure(s, NULL, step, &index, err);
 }
 
 /* ---- the choice ---- */
@@ -88,12 +86,10 @@ static size_t choose(const struct al_shrink *s)
 bool al_shrink_show(struct al_shrink *s, const struct al_shrink_point *point,
 	struct al_draft **draft, struct al_error *err)
 {
-	const struct al_fewer_heads conversion = point->conversion;
-	const size_t step = point->step;
 	struct al_path *path;
 
-	return al_shrink_draft(s, &conversion, draft, &path, err)
-		&& al_path_apply(path, *draft, step, err);
+	return al_shrink_draft(s, point->conversion, draft, &path, err)
+		&& al_path_apply(path, *draft, point->step, err);
 }
 
 /* Measures a point of the same path that is expected to cost what the limit allows, by what the
@@ -107,12 +103,12 @@ static bool step_back(struct al_shrink *s, struct al_shrink_point refuted, struc
 
 	if (refuted.step == 0)
 		return true;
-	if (!al_shrink_draft(s, &refuted.conversion, &draft, &path, err))
+	if (!al_shrink_draft(s, refuted.conversion, &draft, &path, err))
 		return false;
 	const size_t step = al_path_within(path,
 		CAUTION * s->goal->limit / judged * path->costs[refuted.step]);
 	return step == 0
-		|| al_shrink_measure(s, &refuted.conversion,
+		|| al_shrink_measure(s, refuted.conversion,
 			step < refuted.step ? step : refuted.step - 1, &index, err);
 }
 
@@ -144,9 +140,9 @@ bool al_shrink_search(struct al_shrink *s, const struct al_drafting *from,
 	const struct al_shrink_goal *goal, const struct al_sample_part *parts, struct al_error *err)
 {
 	*s = (struct al_shrink){.from = from, .goal = goal, .parts = parts};
-	if (!al_draft_open(&s->base, from, &none, err) || !find_scales(s, err))
+	if (!al_draft_open(&s->base, from, NULL, err) || !find_scales(s, err))
 		return false;
-	al_path_make(&s->paths[0], &s->base, s->scales);
+	al_shrink_order(s, &s->base, &s->paths[0]);
 	return follow_formats(s, err) && al_shrink_convert(s, err) && judge(s, err);
 }
 

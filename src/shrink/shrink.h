@@ -1,11 +1,14 @@
 /* The smallest copy of a model that loses no more than a limit, or the best one of a size: number
- * formats by tensor and, where they help, fewer heads.
+ * formats by tensor and, where they help, fewer heads by module.
  *
  * Numbers propose an order, losses decide. A format's error on a tensor's numbers, times what
  * rounding all tensors for the same purpose was measured to cost, orders the steps from each
  * tensor's own format to ever smaller ones by their cost for the bytes that they save: a path. The
- * first k steps are a point on it. On the first part of the tokens calibrations are recorded and
- * costs of purposes measured; points are chosen on the second, and judged on the third. */
+ * first k steps are a point on it. Fewer heads are such a path, too: a step leaves a module fewer
+ * heads, by the method that is expected to cost least: the error of the module's output, weighed by
+ * how far its heads turn the stream, times what the method was measured to cost in all modules.
+ * Costs of purposes are measured on the first part of the tokens, where calibrations are recorded
+ * as well; points are chosen on the second, and judged on the third. */
 #pragma once
 
 #include "shrink/draft.h"
@@ -18,19 +21,16 @@ struct al_shrink_goal {
 	int64_t context; /* tokens that the cache has */
 };
 
-/* Bytes of a number in the cache: float16. */
-enum { AL_CACHED_BYTES = 2 };
-
-/* The order of steps, for a draft. */
+/* The order of steps. */
 struct al_path {
 	struct al_path_step *steps; /* [n] */
-	uint64_t *bytes; /* [n + 1], of all tensors behind the first k steps */
+	uint64_t *bytes; /* [n + 1], of all that can change, behind the first k steps */
 	double *costs; /* [n + 1], expected */
 	size_t n;
 };
 
 struct al_shrink_point {
-	struct al_fewer_heads conversion;
+	const struct al_fewer_heads *conversion; /* NULL: the original's heads */
 	size_t step; /* so many steps of its path */
 	uint64_t bytes, cached, size; /* of tensors, of the cache, of what is to be small */
 	struct al_judgment choosing, judging;
@@ -56,7 +56,10 @@ struct al_shrink {
 	const struct al_shrink_goal *goal;
 	const struct al_sample_part *parts; /* [AL_N_PARTS_OF_TEXT] */
 	struct al_draft base, other; /* the original's heads, and the conversion tried last */
-	struct al_path paths[2];
+	struct al_path paths[2]; /* their formats' */
+	struct al_choice *heads; /* whose rungs are fewer heads: one a module, or one for all */
+	size_t n_heads;
+	struct al_path heads_path;
 	double scales[AL_N_PURPOSES]; /* cost for an error of 1 */
 	struct al_shrink_point *points; /* all that were measured; the first is the original */
 	size_t n_points, points_room;
@@ -103,8 +106,13 @@ const struct al_dtype *const *al_shrink_formats(struct al_shrink *shrink,
 
 /* ---- path.c ---- */
 
-/* Of a draft whose purposes' scales are known. */
-void al_path_make(struct al_path *path, struct al_draft *draft, const double *scales);
+/* Of choices whose costs are known, which have so many bytes before the first step. In the arena.
+ */
+void al_path_make(struct al_path *path, struct al_arena *arena, const struct al_choice *choices,
+	size_t n_choices, uint64_t bytes);
+
+/* Each choice's rung behind the first k steps; those that no step changes stay as they are. */
+void al_path_rungs(const struct al_path *path, size_t k, size_t *rungs);
 
 /* Sets the formats behind the first k steps. */
 bool al_path_apply(const struct al_path *path, struct al_draft *draft, size_t k,
@@ -119,17 +127,28 @@ size_t al_path_within(const struct al_path *path, double cost);
 bool al_shrink_measure(struct al_shrink *s, const struct al_fewer_heads *conversion, size_t step,
 	size_t *index, struct al_error *err) AL_MUST_CHECK;
 
-/* Goes along a conversion's path to the smallest point that is accepted. */
-bool al_shrink_follow(struct al_shrink *s, const struct al_fewer_heads *conversion,
+/* Goes along a path to the smallest point that is accepted. */
+bool al_shrink_follow_formats(struct al_shrink *s, const struct al_fewer_heads *conversion,
 	struct al_error *err) AL_MUST_CHECK;
+bool al_shrink_follow_heads(struct al_shrink *s, struct al_error *err) AL_MUST_CHECK;
 
-/* The path of a conversion's draft, which is opened. */
+/* A conversion's draft, which is opened, and the path of its formats. */
 bool al_shrink_draft(struct al_shrink *s, const struct al_fewer_heads *conversion,
 	struct al_draft **draft, struct al_path **path, struct al_error *err) AL_MUST_CHECK;
 
-uint64_t al_shrink_size(const struct al_shrink *s, uint64_t bytes, uint64_t cached_numbers);
+/* The path of a draft's formats, by the scales of their purposes. */
+void al_shrink_order(const struct al_shrink *s, struct al_draft *draft, struct al_path *path);
+
+uint64_t al_shrink_size(const struct al_shrink *s, uint64_t bytes, uint64_t cached);
 
 /* ---- conversions.c ---- */
 
-/* Tries the methods that programs run; the points of each that are measured. */
+/* Tries fewer heads, by the methods that programs run: the points that are measured. */
 bool al_shrink_convert(struct al_shrink *s, struct al_error *err) AL_MUST_CHECK;
+
+/* The heads behind the first k steps of their path, in the arena. */
+const struct al_fewer_heads *al_shrink_heads(struct al_shrink *s, size_t k);
+
+/* What becomes of all modules; AL_METHOD_IDENTITY where it isn't the same. */
+struct al_fewer_heads al_shrink_common(const struct al_shrink *s,
+	const struct al_fewer_heads *conversion);

@@ -25,10 +25,10 @@ CONFIG = {'architectures': ['LlamaForCausalLM'], 'model_type': 'llama', 'vocab_s
           'max_position_embeddings': 256, 'tie_word_embeddings': True}
 
 
-def shapes_of_folder():
+def shapes_of_folder(kv=32):
     yield 'model.embed_tokens.weight', [VOCAB, WIDTH]
     for layer in range(LAYERS):
-        for name, rows, columns in (('self_attn.q_proj', 64, 64), ('self_attn.k_proj', 32, 64), ('self_attn.v_proj', 32, 64),
+        for name, rows, columns in (('self_attn.q_proj', 64, 64), ('self_attn.k_proj', kv, 64), ('self_attn.v_proj', kv, 64),
                                     ('self_attn.o_proj', 64, 64), ('mlp.gate_proj', 96, 64), ('mlp.up_proj', 96, 64),
                                     ('mlp.down_proj', 64, 96)):
             yield 'model.layers.%d.%s.weight' % (layer, name), [rows, columns]
@@ -49,6 +49,18 @@ def planted(layers, plain=made_up.numbers):
     return numbers
 
 
+def one_method_each(name, shape, plain=made_up.numbers):
+    """Four key/value heads: in layer 0 those of each pair are equal, in layer 2 the last head puts out nothing."""
+    values = planted(())(name, shape)
+    if 'layers.0.' in name and ('k_proj.' in name or 'v_proj.' in name):
+        for pair in 0, 2:
+            values[(pair + 1) * HEAD * WIDTH:(pair + 2) * HEAD * WIDTH] = values[pair * HEAD * WIDTH:(pair + 1) * HEAD * WIDTH]
+    if 'layers.2.' in name and 'o_proj.' in name:
+        for row in range(WIDTH):
+            values[row * WIDTH + 3 * HEAD:(row + 1) * WIDTH] = array.array('f', [0] * HEAD)
+    return values
+
+
 class Shrink(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -66,11 +78,12 @@ class Shrink(unittest.TestCase):
         answer = json.loads(out.stdout)
         return {table['id']: table['rows'] for table in answer.get('tables', [answer])}
 
-    def write_folder(self, layers):
+    def write_folder(self, plant, kv_heads=2):
         os.mkdir(self.path('source'))
-        numbers, made_up.numbers = made_up.numbers, planted(layers)
+        numbers, made_up.numbers = made_up.numbers, plant
         try:
-            made_up.write_model(self.path('source'), CONFIG, list(shapes_of_folder()))
+            made_up.write_model(self.path('source'), {**CONFIG, 'num_key_value_heads': kv_heads},
+                                list(shapes_of_folder(kv_heads * HEAD)))
         finally:
             made_up.numbers = numbers
 
@@ -130,7 +143,7 @@ class Shrink(unittest.TestCase):
             self.assertGreater(min(row['share'] for row in small), share - 10)
 
     def test_from_a_folder(self):
-        self.write_folder(())
+        self.write_folder(planted(()))
         row = self.chosen(self.shrink('source', 'small.gguf', '--limit', '0.002kl'))
         self.assertLess(row['share'], 35)
         added = self.loss('small.gguf', '16:24') - self.loss('source', '16:24')
@@ -146,7 +159,7 @@ class Shrink(unittest.TestCase):
         self.assertLess(abs(self.chosen(answer)['judged_increase']), 1e-5)
 
     def test_twins_in_one_layer(self):
-        self.write_folder((1,))
+        self.write_folder(planted((1,)))
         answer = self.shrink('source', 'small', '--limit', '0.002kl')
         self.assertEqual([row['module'] for row in answer['modules']], ['layers.1'])
         self.assertEqual([row['format'] for row in answer['formats']], ['F16'])
@@ -154,6 +167,21 @@ class Shrink(unittest.TestCase):
         self.assertIn('modeling_attnledger.py', os.listdir(self.path('small')))
         added = self.loss('small', '16:24') - self.loss('source', '16:24')
         self.assertTrue(math.isclose(added, self.chosen(answer)['judged_increase'], abs_tol=1e-9))
+
+    def test_a_method_for_each_layer(self):
+        """Grouped keys in one layer and a head less in another, in one folder that reads back, and that verify understands."""
+        self.write_folder(one_method_each, 4)
+        answer = self.shrink('source', 'small', '--limit', '0.002kl', '--for', 'cache', '--context', '128')
+        methods = {row['module']: row['method'] for row in answer['modules']}
+        self.assertEqual(sorted(methods), ['layers.0', 'layers.2'])
+        self.assertEqual(methods['layers.0'], 'gqa')
+        self.assertIn(methods['layers.2'], ('drop', 'merge'))
+        self.assertAlmostEqual(self.chosen(answer)['share'], 100 * (2 + 4 + 3) / 12)
+        added = self.loss('small', '16:24') - self.loss('source', '16:24')
+        self.assertTrue(math.isclose(added, self.chosen(answer)['judged_increase'], abs_tol=1e-9))
+        verified = self.ask('verify', 'source', 'small')['verify']
+        self.assertEqual({row['module'] for row in verified}, set(methods))
+        self.assertLess(max(row['output_error'] for row in verified), 1e-5)
 
 
 if __name__ == '__main__':

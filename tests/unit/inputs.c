@@ -142,7 +142,7 @@ static void check_module(const struct llama *m, const char *path, struct al_matr
 	struct al_covariance covariance;
 	struct al_error err;
 
-	if (!al_covariance_open(&covariance, path, NULL, &err))
+	if (!al_covariance_open(&covariance, path, NULL, NULL, 0, &err))
 		fail_msg("%s", err.message);
 	const struct al_audit_options with = {.covariance = &covariance};
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
@@ -181,7 +181,7 @@ static void check_moment(const struct llama *m, const char *path, struct al_matr
 	const struct al_audit_options plain = {0};
 	struct al_covariance opened;
 
-	assert_true(al_covariance_open(&opened, path, NULL, NULL));
+	assert_true(al_covariance_open(&opened, path, NULL, NULL, 0, NULL));
 	const struct al_audit_options with = {.covariance = &opened};
 	struct al_audit_module a = load_layer(m, 1, plain), b = load_layer(m, 1, with);
 	check_grams(a.heads.query, b.heads.query, moment);
@@ -204,7 +204,7 @@ static void biases_are_taken_in(const struct llama *m, const char *path, struct 
 	biases[AL_QUERY] = new_matrix(1, WIDTH);
 	assert_true(al_copy(al_view(al_part(all, 0, 0, D, WIDTH)), weights[AL_QUERY], NULL));
 	assert_true(al_copy(al_view(al_part(all, D, 0, 1, WIDTH)), biases[AL_QUERY], NULL));
-	assert_true(al_covariance_open(&opened, path, NULL, NULL));
+	assert_true(al_covariance_open(&opened, path, NULL, NULL, 0, NULL));
 	assert_true(al_covariance_apply(&opened, &m->view.modules[1], weights, biases, NULL));
 	check_grams(al_view(all), al_view(weights[AL_QUERY]), moment);
 	assert_null(biases[AL_QUERY].data);

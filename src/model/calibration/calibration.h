@@ -39,8 +39,8 @@
  *
  * over "queries.random_later" and "queries.random_repeated". "sequences" U64: a fingerprint
  * (FNV-1a) of each sequence of tokens. Its metadata:
- * attnledger.calibration (the format's number, 2) and .source (fingerprint of the checkpoint's
- * tensors). */
+ * attnledger.calibration (the format's number, 2), .source (fingerprint of the checkpoint's
+ * tensors) and .source.MODULE (of the module's, which older files lack). */
 #pragma once
 
 #include "model/calibration/folds.h"
@@ -100,6 +100,7 @@ extern const struct al_recorded_statistic al_statistics[AL_N_STATISTICS];
 /* One module's sums by fold. */
 struct al_module_statistics {
 	const char *name;
+	uint64_t source; /* fingerprint of its own tensors; 0: not recorded */
 	size_t n_inputs; /* d_model */
 	double *tokens; /* [n_folds], the last of each fold's moments of inputs */
 	struct al_matrix of[AL_N_STATISTICS]; /* moments only as al_calibration_find says */
@@ -204,9 +205,14 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 bool al_calibration_read(struct al_calibration *calibration, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The same, and it must be of this checkpoint, which is read as a whole for that. */
+/* The same, and it must be of this checkpoint, which is read as a whole for that; of some modules
+ * their tensors alone, where the calibration has their fingerprints. `modules` NULL: all. */
 bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
-	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+	const struct al_checkpoint *checkpoint, const struct al_attention *const *modules, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+bool al_module_fingerprint(const struct al_checkpoint *checkpoint,
+	const struct al_attention *module, uint64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds `other`, whose files it takes over, as if its sequences had been recorded behind these; the
  * larger number of folds counts, and that of both where it is at most AL_FOLDS. Behavior is of the

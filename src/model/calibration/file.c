@@ -7,6 +7,7 @@
 
 static const char VERSION[] = "2";
 static const char SEQUENCES[] = "sequences";
+#define SOURCE "attnledger.source"
 
 /* ---- writing ---- */
 
@@ -59,6 +60,16 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	return tensors;
 }
 
+static const char *source_key(struct al_arena *arena, const char *module)
+{
+	return al_format(arena, SOURCE ".%s", module);
+}
+
+static void add_metadata(struct al_metadata *list, size_t *n, const char *key, const char *value)
+{
+	list[(*n)++] = (struct al_metadata){.key = key, .value = value};
+}
+
 struct al_calibration_writer {
 	const struct al_calibration *calibration;
 	struct al_tensor_writer *file;
@@ -72,13 +83,18 @@ static bool create(struct al_calibration_writer **out, const struct al_calibrati
 	size_t n;
 
 	const struct al_tensor *tensors = describe_all(calibration, &arena, &n);
-	const struct al_metadata metadata[] = {
-		{.key = "attnledger", .value = al_version()},
-		{.key = "attnledger.calibration", .value = VERSION},
-		{.key = "attnledger.source",
-			.value = al_fingerprint_text(&arena, calibration->source)},
-	};
-	const size_t n_metadata = sizeof(metadata) / sizeof(*metadata);
+	struct al_metadata *metadata = al_new_array(&arena, struct al_metadata,
+		3 + calibration->n_modules);
+	size_t n_metadata = 0;
+	add_metadata(metadata, &n_metadata, "attnledger", al_version());
+	add_metadata(metadata, &n_metadata, "attnledger.calibration", VERSION);
+	add_metadata(metadata, &n_metadata, SOURCE,
+		al_fingerprint_text(&arena, calibration->source));
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		if (calibration->modules[i].source)
+			add_metadata(metadata, &n_metadata,
+				source_key(&arena, calibration->modules[i].name),
+				al_fingerprint_text(&arena, calibration->modules[i].source));
 
 	*out = NULL;
 	if (!(kept ? al_safetensors_create_kept(&file, path, *kept, tensors, n, metadata,
@@ -186,7 +202,7 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 	struct al_error *err)
 {
 	const char *version = find_metadata(file, "attnledger.calibration");
-	const char *source = find_metadata(file, "attnledger.source");
+	const char *source = find_metadata(file, SOURCE);
 
 	if (strcmp(version, "1") == 0)
 		return al_fail(err, AL_EINPUT,
@@ -199,8 +215,7 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 			version, VERSION);
 	return al_fingerprint_read(source, &calibration->source)
 		|| al_fail(err, AL_EINPUT,
-			"attnledger.source of its metadata is \"%.40s\", expected a fingerprint",
-			source);
+			SOURCE " of its metadata is \"%.40s\", expected a fingerprint", source);
 }
 
 /* Allocates `out`, [n]. */
@@ -387,6 +402,12 @@ static bool read_module(struct al_calibration *calibration, const struct al_chec
 	size_t lengths[AL_N_STATISTICS];
 
 	module->name = name;
+	const char *source = al_checkpoint_metadata(file, source_key(&calibration->arena, name));
+	if (source && !al_fingerprint_read(source, &module->source))
+		return al_fail(err, AL_EINPUT,
+			"%s of %s in its metadata is \"%.40s\", expected a "
+			"fingerprint",
+			SOURCE, name, source);
 	for (int i = 0; i < AL_N_STATISTICS; i++) {
 		const enum al_statistic_kind kind = (enum al_statistic_kind)i;
 		if (al_calibration_has(calibration, kind)
@@ -464,19 +485,63 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path, s
 	return false;
 }
 
-bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
+static bool check_source(const struct al_calibration *calibration, uint64_t recorded, uint64_t here,
+	const char *path, struct al_error *err)
+{
+	return here == recorded
+		|| al_fail(err, AL_EINPUT,
+			"%s: belongs to a different model than %s, or was recorded by an older "
+			"version: run `calibrate` again",
+			calibration->path, path);
+}
+
+static bool check_whole(const struct al_calibration *calibration,
 	const struct al_checkpoint *checkpoint, struct al_error *err)
 {
 	uint64_t source;
 
+	return al_checkpoint_hash(checkpoint, NULL, &source, err)
+		&& check_source(calibration, calibration->source, source, checkpoint->path, err);
+}
+
+bool al_module_fingerprint(const struct al_checkpoint *checkpoint,
+	const struct al_attention *module, uint64_t *out, struct al_error *err)
+{
+	AL_FREED bool *is_read = al_calloc(checkpoint->n_tensors + 1, sizeof(*is_read));
+
+	al_attention_mark_tensors(checkpoint, module, true, is_read);
+	return al_checkpoint_hash(checkpoint, is_read, out, err);
+}
+
+/* Modules that the calibration lacks are refused when their statistics are asked for. */
+static bool check_some(const struct al_calibration *calibration,
+	const struct al_checkpoint *checkpoint, const struct al_attention *const *modules, size_t n,
+	struct al_error *err)
+{
+	uint64_t source;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct al_module_statistics *recorded = AL_FIND(calibration->modules,
+			calibration->n_modules, modules[i]->name);
+		if (recorded && !recorded->source)
+			return check_whole(calibration, checkpoint, err);
+		if (recorded
+			&& (!al_module_fingerprint(checkpoint, modules[i], &source, err)
+				|| !check_source(calibration, recorded->source, source,
+					checkpoint->path, err)))
+			return false;
+	}
+	return true;
+}
+
+bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
+	const struct al_checkpoint *checkpoint, const struct al_attention *const *modules, size_t n,
+	struct al_error *err)
+{
 	if (!al_calibration_read(calibration, path, err))
 		return false;
-	if (al_checkpoint_hash(checkpoint, NULL, &source, err)
-		&& (source == calibration->source
-			|| al_fail(err, AL_EINPUT,
-				"%s: belongs to a different model than %s, or was recorded by an "
-				"older version: run `calibrate` again",
-				calibration->path, checkpoint->path)))
+	if (modules ? check_some(calibration, checkpoint, modules, n, err)
+		    : check_whole(calibration, checkpoint, err))
 		return true;
 	al_calibration_finish(calibration);
 	return false;

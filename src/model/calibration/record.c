@@ -353,7 +353,9 @@ static bool init_modules(struct al_calibration *calibration, const struct al_mod
 	calibration->modules = al_new_array(&calibration->arena, struct al_module_statistics,
 		view->n_modules);
 	for (size_t i = 0; i < view->n_modules; i++)
-		if (!init_module(calibration, &view->modules[i], err))
+		if (!init_module(calibration, &view->modules[i], err)
+			|| !al_module_fingerprint(view->checkpoint, &view->modules[i],
+				&calibration->modules[i].source, err))
 			return false;
 	return true;
 }

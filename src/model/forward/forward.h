@@ -83,6 +83,10 @@ struct al_layer;
 struct al_layer *al_layer_load(struct al_network *network, int64_t layer, struct al_error *err);
 void al_layer_free(struct al_layer *layer);
 
+/* How many of `context` tokens the layer's attention sees at once: fewer in a window or a chunk. */
+bool al_layer_seen(struct al_network *network, int64_t layer, int64_t context, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* One of the view's modules; NULL where the layer has a mixer in its place. */
 const struct al_attention *al_layer_attention(const struct al_layer *layer);
 

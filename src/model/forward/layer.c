@@ -124,7 +124,7 @@ struct al_layer *al_layer_load(struct al_network *network, int64_t number, struc
 	if (load(layer, err))
 		return layer;
 	al_layer_free(layer);
-	al_in(err, "layer %lld", (long long)number);
+	al_in(err, "layer %" PRId64, number);
 	return NULL;
 }
 
@@ -136,6 +136,19 @@ void al_layer_free(struct al_layer *layer)
 	al_scratch_finish(&layer->scratch);
 	al_arena_finish(&layer->arena);
 	free(layer);
+}
+
+bool al_layer_seen(struct al_network *network, int64_t number, int64_t context, int64_t *out,
+	struct al_error *err)
+{
+	struct al_layer layer = {.network = network, .number = number};
+	struct al_iteration iteration;
+
+	if (!iterate(&layer, &iteration, err) || !read_rules(&layer, &iteration, err))
+		return al_in(err, "layer %" PRId64, number);
+	const int64_t most = (int64_t)(layer.window ? layer.window : layer.chunk);
+	*out = most > 0 && most < context ? most : context;
+	return true;
 }
 
 const struct al_attention *al_layer_attention(const struct al_layer *layer)
