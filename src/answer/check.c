@@ -5,10 +5,17 @@
 #include "paper/lint.h"
 #include "report/writer.h"
 
+/* "all" before the verdicts' names. */
+enum { N_STATUSES = 1 + AL_N_VERDICTS };
+static const char *const statuses[N_STATUSES] = {"all", "reproduced", "consistent", "inconsistent",
+	"underivable"};
+
 struct check_options {
 	struct al_output_options output;
 	const char *map; /* NULL: the one next to the paper */
-	bool drafts_map;
+	struct al_paper_options paper;
+	int status; /* of which numbers are shown: statuses */
+	bool drafts_map, writes_letter;
 };
 
 /* ---- on a terminal ---- */
@@ -92,6 +99,18 @@ static void render_claims(struct al_session *session, const struct al_table *tab
 	al_text_add(page.out, "\n");
 	for (size_t i = 1; i <= table->n_notes; i++)
 		add_line(&page, 0, al_printable(page.arena, table->notes[i % table->n_notes]));
+}
+
+/* Only the rows of one verdict. */
+static void keep_status(const struct check_options *options, struct al_table *table)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; options->status && i < table->n_rows; i++)
+		if (strcmp(al_table_text(table, i, "verdict"), statuses[options->status]) == 0)
+			table->rows[n++] = table->rows[i];
+	if (options->status)
+		table->n_rows = n;
 }
 
 /* ---- in a sentence ---- */
@@ -202,6 +221,7 @@ static bool check_scenarios(struct al_session *session, struct al_error *err)
 	al_check_table_init(&report.table);
 	bool ok = al_each_scenario(session, check_one, &report, err);
 	add_notes(&report.table, counts);
+	keep_status(session->options, &report.table);
 	if (ok)
 		al_session_claim(session, say(&session->arena, counts));
 	if (ok && (al_session_is_on_terminal(session) || al_session_is_short(session)))
@@ -224,7 +244,9 @@ static bool names_paper(const struct al_session *session)
 	for (size_t i = 0; i < session->line.n_words; i++)
 		if (al_paper_is_named(session->line.words[i]))
 			return true;
-	return options_of(session)->map || options_of(session)->drafts_map;
+	const struct check_options *o = options_of(session);
+
+	return o->map || o->drafts_map || o->writes_letter || o->paper.models || o->paper.gb;
 }
 
 /* "paper.map.json" of "paper.tex", where there is such a file. */
@@ -240,14 +262,15 @@ static bool lint(struct al_session *session, const struct al_paper *paper, struc
 	struct al_lint_counts *counts, struct al_error *err)
 {
 	const char *path = options_of(session)->map;
+	const struct al_paper_options *o = &options_of(session)->paper;
 	AL_ENDS(al_paper_map_finish) struct al_paper_map map = {0};
 
 	if (!path)
 		path = map_beside(session, paper->file);
 	if (!path)
-		return al_paper_lint(paper, NULL, session->catalog, table, counts, err);
+		return al_paper_lint(paper, NULL, o, session->catalog, table, counts, err);
 	return al_paper_map_read(&map, path, err)
-		&& al_paper_lint(paper, &map, session->catalog, table, counts, err);
+		&& al_paper_lint(paper, &map, o, session->catalog, table, counts, err);
 }
 
 static void note_counts(struct al_table *table, const struct al_lint_counts *counts)
@@ -270,7 +293,8 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 		      undecided = (int64_t)counts->verdicts[AL_UNDERIVABLE],
 		      decided = (int64_t)counts->numbers - undecided;
 	const char *rest = al_format(arena, "%s%s",
-		undecided ? al_format(arena, "; %s are undecided",
+		undecided ? al_format(arena,
+			undecided == 1 ? "; %s is undecided" : "; %s are undecided",
 			al_claim_count(arena, "undecided", undecided))
 			  : "",
 		counts->files ? al_format(arena, "; included files that could not be read: %s",
@@ -294,7 +318,8 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 	return al_format(arena, "Nothing was recomputed%s%s.",
 		counts->numbers + counts->tables > 0
 			? ""
-			: ": no map describes the tables, start from --draft-map",
+			: ": no table names known models with what follows from their sizes; start "
+			  "from --draft-map",
 		rest);
 }
 
@@ -303,8 +328,12 @@ static bool draft(struct al_session *session, const struct al_paper *paper, stru
 	if (session->line.n_words > 1)
 		return al_fail(err, AL_EINPUT, "--draft-map needs one paper, found %zu",
 			session->line.n_words);
+	struct al_paper_subjects subjects;
+	if (!al_paper_open_subjects(&subjects, paper, &options_of(session)->paper, &session->arena,
+		    session->catalog, err))
+		return false;
 	al_text_init(&session->rendered);
-	al_paper_draft(paper, &session->rendered);
+	al_paper_draft(paper, &subjects, &session->rendered);
 	return true;
 }
 
@@ -337,7 +366,11 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 		return true;
 	note_counts(table, &counts);
 	al_session_claim(session, say_papers(&session->arena, &counts));
-	if (strcmp(session->writer->name, "text") == 0) {
+	keep_status(options_of(session), table);
+	if (options_of(session)->writes_letter) {
+		al_text_init(&session->rendered);
+		al_paper_letter(table, &session->rendered);
+	} else if (strcmp(session->writer->name, "text") == 0) {
 		al_text_init(&session->rendered);
 		al_text_addf(&session->rendered, "%s\n\n", session->claim.text);
 		al_lint_text(table, &session->rendered);
@@ -353,12 +386,25 @@ static bool run(struct al_session *session, struct al_error *err)
 	return names_paper(session) ? check_papers(session, err) : check_scenarios(session, err);
 }
 
+static const char *const gb_words[] =
+	{[AL_GB_ANY] = "any", [AL_GB_DECIMAL] = "decimal", [AL_GB_BINARY] = "binary"};
+
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct check_options, map, "map", "FILE",
 		"map that describes the columns of a paper's tables (default: PAPER's name with "
 		".map.json as its extension)"),
 	OPTION_FLAG(struct check_options, drafts_map, "draft-map",
 		"print a draft of the map for a paper", .shows_all = true),
+	OPTION_TEXT(struct check_options, paper.models, "models", "FOLDER",
+		"config.json files NAME.json (default: configs next to a paper)"),
+	OPTION_CHOICE(struct check_options, paper.gb, "gb", "any|decimal|binary",
+		"GB of a paper: 10^9 bytes, 2^30, or what fits (default)", .words = gb_words,
+		.n_words = 3, .noun = "reading of GB"),
+	OPTION_CHOICE(struct check_options, status, "status", "VERDICT",
+		"show only numbers that are inconsistent, consistent, ...", .words = statuses,
+		.n_words = N_STATUSES, .noun = "verdict"),
+	OPTION_FLAG(struct check_options, writes_letter, "letter",
+		"write a paper's contradictions as Markdown to its authors", .shows_all = true),
 	OPTION_END,
 };
 

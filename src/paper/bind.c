@@ -77,11 +77,11 @@ static void read_row_names(struct al_binder *b, struct row_names *names)
 		const char *text = i < b->row->n_cells ? b->row->cells[i] : "";
 		if (column->kind == AL_PAPER_NAME)
 			names->is_row = (names->n_variants = al_paper_names(AL_CATALOG_VARIANTS,
-						 b->map, b->arena, text, &names->variants))
+						 b->map, NULL, b->arena, text, &names->variants))
 				> 0;
 		if (column->kind == AL_PAPER_MODEL)
 			names->is_row = (names->n_models = al_paper_names(AL_CATALOG_MODELS, b->map,
-						 b->arena, text, &names->models))
+						 b->subjects, b->arena, text, &names->models))
 				> 0;
 		if (column->kind == AL_PAPER_SET)
 			names->is_row = add_settings(b, column, text, &names->settings);
@@ -102,6 +102,8 @@ static void add_case(struct al_binder *b, const char *model, const char *setting
 		al_paper_map_keep(b->binding->node, keys, 1, out);
 	if (*settings)
 		al_text_addf(out, ",\"set\":{%s}", settings);
+	if (b->variant && strcmp(b->variant, AL_OWN_ATTENTION) == 0)
+		al_text_add(out, ",\"basis\":{\"per\":\"whole\"}");
 	al_text_add(out, "}");
 	al_list_add_text(&b->its_cases, b->case_);
 }
@@ -117,11 +119,23 @@ static bool is_new(struct al_binder *b)
 	return true;
 }
 
+/* A row that names a model and no variant is of the model's own attention, but where columns have
+ * variants. */
+static const char *own_variant(const struct al_paper_binding *binding)
+{
+	for (size_t i = 0; i < binding->n_columns; i++)
+		if (binding->columns[i].variant)
+			return NULL;
+	return AL_OWN_ATTENTION;
+}
+
 static void bind_part(struct al_binder *b, const struct row_names *names)
 {
 	const bool has_own_case = names->n_models > 0 || names->settings.length > 0;
 
-	b->variant = names->n_variants > 0 ? names->variants[b->part] : NULL;
+	b->variant = names->n_variants > 0 ? names->variants[b->part]
+		: names->n_models > 0	   ? own_variant(b->binding)
+					   : NULL;
 	b->case_ = b->binding->id;
 	if (has_own_case) {
 		b->case_ = al_format(b->arena, "%s-r%zu-%zu", b->binding->id, b->row_number,
@@ -250,18 +264,8 @@ static bool bind_table(struct al_binder *b, struct al_error *err)
 	return true;
 }
 
-static bool is_bound(const struct al_paper_map *map, size_t table)
-{
-	for (size_t i = 0; i < map->n_tables; i++)
-		if (map->tables[i].table == (int64_t)table)
-			return true;
-	return false;
-}
-
 static bool bind_tables(struct al_binder *b, struct al_error *err)
 {
-	const struct al_paper *paper = b->paper;
-
 	for (size_t i = 0; i < b->map->n_tables; i++) {
 		b->binding = &b->map->tables[i];
 		for (size_t k = 0; k < i; k++)
@@ -272,10 +276,6 @@ static bool bind_tables(struct al_binder *b, struct al_error *err)
 		if (!bind_table(b, err))
 			return false;
 	}
-	for (size_t i = 0; i < paper->n_tables; i++)
-		if (!is_bound(b->map, i + 1) && paper->tables[i].n_rows > 0)
-			al_binder_add_gap(b, paper->tables[i].rows[0].line,
-				al_format(b->arena, "no map describes table %zu", i + 1));
 	return true;
 }
 
@@ -297,6 +297,17 @@ static bool is_arithmetic(const char *value)
 	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
 }
 
+/* Can a path be one of the map's tables? */
+static bool names_table(const struct al_paper_map *map, const char *value)
+{
+	for (size_t i = 0; i < map->n_tables; i++) {
+		const size_t n = strlen(map->tables[i].id);
+		if (strncmp(value, map->tables[i].id, n) == 0 && value[n] == '/')
+			return true;
+	}
+	return false;
+}
+
 static void bind_annotated(struct al_binder *b)
 {
 	const struct al_paper *paper = b->paper;
@@ -305,7 +316,9 @@ static void bind_annotated(struct al_binder *b)
 
 	for (size_t i = 0; i < paper->n_claims; i++) {
 		const struct al_paper_claim *claim = &paper->claims[i];
-		if (!b->map->scenario && b->map->n_tables == 0 && !is_arithmetic(claim->value)) {
+		const bool is_named = with && names_any(with, claim->value);
+		if (!b->map->scenario && !is_named && !names_table(b->map, claim->value)
+			&& !is_arithmetic(claim->value)) {
 			al_binder_add_gap(b, claim->line,
 				al_format(b->arena, "\\claim{%s}: add \"%s\" to the map",
 					claim->printed, claim->value));
@@ -314,7 +327,7 @@ static void bind_annotated(struct al_binder *b)
 		al_binder_begin_claim(b, claim->line, claim->printed, NULL);
 		if (is_arithmetic(claim->value))
 			al_text_add(b->claims, ",\"with\":{}");
-		else if (with && names_any(with, claim->value))
+		else if (is_named)
 			al_paper_map_keep(b->map->doc.root, keys, 1, b->claims);
 		al_binder_end_claim(b, claim->value);
 	}
@@ -343,13 +356,13 @@ void al_bound_init(struct al_bound *bound)
 }
 
 bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
-	const struct al_paper_map *map, struct al_catalog *catalog, struct al_error *err)
+	const struct al_paper_map *map, struct al_paper_subjects *subjects, struct al_error *err)
 {
 	struct al_binder b = {.bound = bound,
 		.arena = &bound->arena,
 		.paper = paper,
 		.map = map,
-		.catalog = catalog};
+		.subjects = subjects};
 	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables,
 		&b.claims_of_tables};
 

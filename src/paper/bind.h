@@ -4,6 +4,7 @@
 
 #include "catalog/catalog.h"
 #include "paper/map.h"
+#include "paper/subject.h"
 
 /* A number that can be recomputed: the claim "line L (N)", N being its index. */
 struct al_paper_site {
@@ -15,7 +16,10 @@ struct al_paper_site {
 struct al_paper_finding {
 	const char *file; /* once they are known */
 	size_t line;
-	const char *printed, *expected, *note; /* each may be NULL */
+	const char *printed, *expected, *note; /* each may be NULL, as the next ones */
+	const char *cause; /* a word: "half", "digit", "swap" */
+	const char *derivation; /* in a line, with its numbers */
+	const char *instead; /* the text that would be right */
 	const char *verdict; /* NULL: it could not be read */
 	size_t place; /* among all findings, which sorting by line keeps */
 };
@@ -40,14 +44,16 @@ struct al_bound {
 
 void al_bound_init(struct al_bound *bound); /* al_bound_finish must follow */
 bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
-	const struct al_paper_map *map, struct al_catalog *catalog,
+	const struct al_paper_map *map, struct al_paper_subjects *subjects,
 	struct al_error *err) AL_MUST_CHECK;
 void al_bound_finish(struct al_bound *bound);
 
 /* What a label of the paper, or each of its words where several rows ran into one, is called here,
- * by the map, which may be NULL, else by the catalog: how many; 0: one is no name (names.c). */
+ * by the map, else by the models that papers name, each of which may be NULL, else by the catalog:
+ * how many; 0: one is no name (names.c). */
 size_t al_paper_names(enum al_catalog_kind kind, const struct al_paper_map *map,
-	struct al_arena *arena, const char *label, const char ***names);
+	struct al_paper_subjects *subjects, struct al_arena *arena, const char *label,
+	const char ***names);
 
 /* The n-th of `n_parts` words of a text; all of it where there is one part; NULL where it hasn't so
  * many. */

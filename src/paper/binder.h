@@ -1,6 +1,7 @@
 /* What binding shares: the scenario that is being made, and where in the paper it is. */
 #pragma once
 
+#include "ledger/configured.h"
 #include "paper/bind.h"
 
 /* A metric: the numbers of one column of scores, or of several of one variant each. */
@@ -15,7 +16,7 @@ struct al_binder {
 	struct al_arena *arena; /* the bound's */
 	const struct al_paper *paper;
 	const struct al_paper_map *map;
-	struct al_catalog *catalog;
+	struct al_paper_subjects *subjects;
 	struct al_text variants, cases, data, tables, claims_of_tables;
 	struct al_text *claims; /* to which the next one is added */
 	const char **known; /* variants that are listed */

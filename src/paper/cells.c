@@ -93,7 +93,8 @@ bool al_binder_counts(const struct al_binder *b, const char *variant)
 {
 	const struct al_variant *found;
 
-	return al_catalog_variant(b->catalog, variant, &found, NULL);
+	return strcmp(variant, AL_OWN_ATTENTION) == 0
+		|| al_catalog_variant(b->subjects->catalog, variant, &found, NULL);
 }
 
 /* ---- claims ---- */

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "paper/lint.h"
+#include "paper/sheet.h"
 #include "scenario/printed.h"
 
 /* Column headings, normalized by al_paper_normal, and the columns they mean. */
@@ -45,9 +46,9 @@ static const struct word {
 	{"PPL", "loss", true},
 	{"PERPLEXITY", "loss", true},
 	{"LOSS", "loss", true},
-	{"AVG", "mean", false},
-	{"GLUEAVG", "mean", false},
-	{"SUPERGLUEAVG", "mean", false},
+	{"AVG", "skip", true},
+	{"GLUEAVG", "skip", false},
+	{"SUPERGLUEAVG", "skip", false},
 };
 
 static const char *column_of_head(const char *head)
@@ -67,14 +68,16 @@ static const char *cell_at(const struct al_paper_row *row, size_t column)
 
 /* Rows from the first on that have a variant's name at the left. */
 static size_t count_named(const struct al_paper_table *table, size_t column,
-	enum al_catalog_kind kind, struct al_arena *arena, size_t *first)
+	enum al_catalog_kind kind, struct al_paper_subjects *subjects, struct al_arena *arena,
+	size_t *first)
 {
 	const char **names;
 	size_t n = 0;
 
 	*first = table->n_rows;
 	for (size_t i = 0; i < table->n_rows; i++) {
-		if (al_paper_names(kind, NULL, arena, cell_at(&table->rows[i], column), &names)
+		if (al_paper_names(kind, NULL, subjects, arena, cell_at(&table->rows[i], column),
+			    &names)
 			== 0)
 			continue;
 		*first = n ? *first : i;
@@ -107,7 +110,7 @@ static bool has_brackets(const struct al_paper_table *table, size_t first, size_
 }
 
 /* Cuts the unit off "KV cache (GiB)", "Params [M]"; NULL: there is none. */
-static const char *cut_unit(char *head)
+const char *al_paper_cut_unit(char *head)
 {
 	static const char brackets[] = " ()[],/";
 	size_t n = strlen(head);
@@ -144,7 +147,7 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 
 	for (size_t i = first; i-- > 0;) {
 		char *head = al_strdup(arena, cell_at(&table->rows[i], column));
-		const char *own = cut_unit(head), *normal = al_paper_normal(arena, head);
+		const char *own = al_paper_cut_unit(head), *normal = al_paper_normal(arena, head);
 		unit = own ? own : unit;
 		if (!*normal)
 			continue;
@@ -159,19 +162,19 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 	return has_brackets(table, first, column) ? "score(spread)" : "score";
 }
 
-static void draft_columns(const struct al_paper_table *table, struct al_arena *arena,
-	struct al_text *out)
+static void draft_columns(const struct al_paper_table *table, struct al_paper_subjects *subjects,
+	struct al_arena *arena, struct al_text *out)
 {
 	size_t first = 1, other, names = 0;
 
 	while (names < table->n_columns
-		&& count_named(table, names, AL_CATALOG_VARIANTS, arena, &first) == 0)
+		&& count_named(table, names, AL_CATALOG_VARIANTS, NULL, arena, &first) == 0)
 		names++;
 	if (names == table->n_columns)
 		first = 1;
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const bool is_model = i != names
-			&& count_named(table, i, AL_CATALOG_MODELS, arena, &other) > 0;
+			&& count_named(table, i, AL_CATALOG_MODELS, subjects, arena, &other) > 0;
 		al_text_add(out, i ? ", " : "");
 		al_json_quote(out,
 			i == names	   ? "name"
@@ -180,8 +183,8 @@ static void draft_columns(const struct al_paper_table *table, struct al_arena *a
 	}
 }
 
-static void draft_table(const struct al_paper *paper, size_t index, struct al_arena *arena,
-	struct al_text *out)
+static void draft_table(const struct al_paper *paper, size_t index,
+	struct al_paper_subjects *subjects, struct al_arena *arena, struct al_text *out)
 {
 	const struct al_paper_table *table = &paper->tables[index];
 
@@ -191,11 +194,12 @@ static void draft_table(const struct al_paper *paper, size_t index, struct al_ar
 		al_format(arena, "%s: %s", al_paper_place(paper, arena, table->rows[0].line),
 			cell_at(&table->rows[0], 0)));
 	al_text_add(out, ",\n     \"columns\": [");
-	draft_columns(table, arena, out);
+	draft_columns(table, subjects, arena, out);
 	al_text_add(out, "]}");
 }
 
-void al_paper_draft(const struct al_paper *paper, struct al_text *out)
+void al_paper_draft(const struct al_paper *paper, struct al_paper_subjects *subjects,
+	struct al_text *out)
 {
 	AL_ARENA(arena);
 	size_t n = 0;
@@ -209,7 +213,7 @@ void al_paper_draft(const struct al_paper *paper, struct al_text *out)
 	for (size_t i = 0; i < paper->n_tables && n < AL_PAPER_MOST_TABLES; i++)
 		if (paper->tables[i].n_rows > 0
 			&& paper->tables[i].n_columns <= AL_PAPER_MOST_COLUMNS) {
-			draft_table(paper, i, &arena, out);
+			draft_table(paper, i, subjects, &arena, out);
 			n++;
 		}
 	al_text_add(out, n ? "\n  ]\n}\n" : "]\n}\n");

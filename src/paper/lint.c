@@ -1,6 +1,7 @@
 /* Linting a paper. */
 #include "paper/lint.h"
 
+#include "paper/derive.h"
 #include "scenario/contents.h"
 #include "scenario/printed.h"
 #include "scenario/scenario.h"
@@ -15,6 +16,9 @@ static const struct al_table_field fields[] = {
 	{{.key = "expected"}, OF(expected)},
 	{{.key = "verdict"}, OF(verdict)},
 	{{.key = "note"}, OF(note)},
+	{{.key = "cause"}, OF(cause)},
+	{{.key = "derivation"}, OF(derivation)},
+	{{.key = "instead"}, OF(instead)},
 	AL_FIELDS_END,
 };
 #undef OF
@@ -27,6 +31,7 @@ void al_lint_table_init(struct al_table *table)
 
 struct linter {
 	const struct al_paper *paper;
+	struct al_paper_subjects *subjects;
 	struct al_bound *bound;
 	struct al_arena *arena; /* the bound's */
 	struct al_table *verdicts; /* of the claims, in their order */
@@ -145,8 +150,7 @@ static bool judge(struct linter *l, struct al_scenario *scenario, const struct a
 	return true;
 }
 
-static bool judge_tables(struct linter *l, const struct al_paper_map *map,
-	struct al_catalog *catalog, struct al_error *err)
+static bool judge_tables(struct linter *l, const struct al_paper_map *map, struct al_error *err)
 {
 	struct al_scenario *scenario;
 
@@ -154,8 +158,8 @@ static bool judge_tables(struct linter *l, const struct al_paper_map *map,
 	/* A place in it is no place in the paper. */
 	const char *file = al_format(l->arena, "%s, as a scenario", l->paper->file);
 
-	if (!al_scenario_parse(&scenario, catalog, "paper", file, "", l->bound->scenario.data,
-		    l->bound->scenario.length, err))
+	if (!al_scenario_parse(&scenario, l->subjects->catalog, "paper", file, "",
+		    l->bound->scenario.data, l->bound->scenario.length, err))
 		return al_in(err, "%s", map->doc.name);
 	scenario->takes_unset = true;
 	bool ok = judge(l, scenario, map, err);
@@ -165,36 +169,35 @@ static bool judge_tables(struct linter *l, const struct al_paper_map *map,
 
 /* Values of \claim come from the author's scenario. */
 static bool judge_annotated(struct linter *l, const struct al_paper_map *map,
-	struct al_catalog *catalog, struct al_scenario **scenario, struct al_error *err)
+	struct al_scenario **scenario, struct al_error *err)
 {
-	if (!al_paper_open_scenario(scenario, catalog, map->scenario, l->bound->annotated.data,
-		    err))
+	if (!al_paper_open_scenario(scenario, l->subjects->catalog, map->scenario,
+		    l->bound->annotated.data, err))
 		return al_in(err, "%s", map->doc.name);
 	return judge(l, *scenario, map, err);
 }
 
-static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_catalog *catalog,
-	struct al_error *err)
+static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_error *err)
 {
 	struct al_scenario *scenario = NULL;
 
-	bool ok = al_paper_bind(l->bound, l->paper, map, catalog, err)
-		&& judge_tables(l, map, catalog, err)
-		&& (!map->scenario || judge_annotated(l, map, catalog, &scenario, err))
+	bool ok = al_paper_bind(l->bound, l->paper, map, l->subjects, err)
+		&& judge_tables(l, map, err)
+		&& (!map->scenario || judge_annotated(l, map, &scenario, err))
 		&& al_paper_read_ledgers(l->paper, scenario, map->scenario, &l->findings, l->counts,
 			err);
 	al_scenario_destroy(scenario);
 	return ok;
 }
 
-/* Without a map tables are only named. */
-static bool lint_without(struct linter *l, struct al_catalog *catalog, struct al_error *err)
+/* Without a map only \claim{} and \ledger{} are bound. */
+static bool lint_without(struct linter *l, struct al_error *err)
 {
 	static const char nothing[] = "{\"tables\":[]}";
 	AL_ENDS(al_paper_map_finish) struct al_paper_map map = {0};
 
 	return al_paper_map_parse(&map, "no map", nothing, strlen(nothing), err)
-		&& lint_by(l, &map, catalog, err);
+		&& lint_by(l, &map, err);
 }
 
 /* A numbers.tex before the document may come later; in the document, what is missing may be
@@ -212,13 +215,27 @@ static void add_files(struct linter *l)
 	l->counts->gaps += l->paper->n_unread;
 }
 
-bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
-	struct al_catalog *catalog, struct al_table *table, struct al_lint_counts *counts,
+bool al_paper_open_subjects(struct al_paper_subjects *subjects, const struct al_paper *paper,
+	const struct al_paper_options *options, struct al_arena *arena, struct al_catalog *catalog,
 	struct al_error *err)
+{
+	const char *slash = strrchr(paper->file, '/');
+	const char *beside = al_format(arena, "%.*sconfigs",
+		slash ? (int)(slash + 1 - paper->file) : 0, paper->file);
+
+	return al_paper_subjects_init(subjects, arena, catalog,
+		options->models ? options->models : beside, options->models != NULL, err);
+}
+
+bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
+	const struct al_paper_options *options, struct al_catalog *catalog, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err)
 {
 	AL_ENDS(al_table_finish) struct al_table verdicts;
 	AL_ENDS(al_bound_finish) struct al_bound bound;
+	struct al_paper_subjects subjects;
 	struct linter l = {.paper = paper,
+		.subjects = &subjects,
 		.bound = &bound,
 		.arena = &bound.arena,
 		.findings.arena = &bound.arena,
@@ -227,8 +244,10 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 
 	al_bound_init(&bound);
 	al_check_table_init(&verdicts);
-	if (!(map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err)))
+	if (!al_paper_open_subjects(&subjects, paper, options, &bound.arena, catalog, err)
+		|| !(map ? lint_by(&l, map, err) : lint_without(&l, err)))
 		return false;
+	al_paper_derive(paper, map, &subjects, options, &l.findings, counts, table);
 	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
 	al_paper_read_relations(paper, &l.findings, counts);
 	add_files(&l);
@@ -280,11 +299,18 @@ void al_lint_text(const struct al_table *table, struct al_text *out)
 			i = add_unread(table, i, place, out);
 			continue;
 		}
-		if (strcmp(verdict, al_verdict_names[AL_INCONSISTENT]) == 0)
+		const char *derivation = al_table_text(table, i, "derivation");
+		const bool is_wrong = strcmp(verdict, al_verdict_names[AL_INCONSISTENT]) == 0;
+		if (is_wrong)
 			al_text_addf(out, "%s%s: %s expected (%s)\n", place,
 				al_table_text(table, i, "printed"),
 				al_table_text(table, i, "expected"),
 				al_table_text(table, i, "note"));
+		else if (*derivation)
+			al_text_addf(out, "%s%s: %s\n", place, al_table_text(table, i, "printed"),
+				al_table_text(table, i, "note"));
+		if (*derivation)
+			al_text_addf(out, "    %s\n", derivation);
 		i++;
 	}
 	for (size_t i = 0; i < table->n_notes; i++)

@@ -3,6 +3,7 @@
 
 #include "base/table.h"
 #include "paper/bind.h"
+#include "paper/words.h"
 #include "scenario/scenario.h"
 
 struct al_lint_counts {
@@ -19,15 +20,36 @@ struct al_lint_counts {
 /* What is asked of a reader of the paper: the columns of the answer. */
 void al_lint_table_init(struct al_table *table);
 
-/* Adds a row for each number and each place that could not be read, in the order of lines. `map`
- * may be NULL: then tables are only named. */
-bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
-	struct al_catalog *catalog, struct al_table *table, struct al_lint_counts *counts,
+enum al_paper_gb {
+	AL_GB_ANY, /* what fits */
+	AL_GB_DECIMAL,
+	AL_GB_BINARY,
+};
+
+struct al_paper_options {
+	const char *models; /* a folder of config.json files; NULL: configs/ next to the paper */
+	int gb; /* GB in the paper: enum al_paper_gb */
+};
+
+/* The models that the paper may name. */
+bool al_paper_open_subjects(struct al_paper_subjects *subjects, const struct al_paper *paper,
+	const struct al_paper_options *options, struct al_arena *arena, struct al_catalog *catalog,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Adds a row for each number and each place that could not be read, in the order of lines. What
+ * `map`, which may be NULL, doesn't describe is read by its heads and labels. */
+bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
+	const struct al_paper_options *options, struct al_catalog *catalog, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err) AL_MUST_CHECK;
 
 /* What is contradicted or could not be read, as compilers report: "paper.tex:217: 19.87M: 18.874368
  * expected (erratum? a slip for 18.87M)". */
 void al_lint_text(const struct al_table *table, struct al_text *out);
+
+/* ---- letter.c ---- */
+
+/* The contradictions of the answer as Markdown, for the paper's authors. */
+void al_paper_letter(const struct al_table *table, struct al_text *out);
 
 /* ---- prose.c ---- */
 
@@ -51,6 +73,12 @@ bool al_paper_is_slip(const char *a, const char *b);
 void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
 	struct al_lint_counts *counts);
 
+/* ---- sums.c ---- */
+
+/* Sums whose terms and total are in one sentence: "4 + 0.75 + 1.5 GB, together 6.25 GB". */
+void al_paper_read_sums(const struct al_sentence *sentence, struct al_paper_findings *out,
+	struct al_lint_counts *counts);
+
 /* ---- ledger.c ---- */
 
 /* The scenario of a file, to which claims are added: JSON objects, the first of its verdicts. */
@@ -66,5 +94,7 @@ bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *sce
 
 /* ---- draft.c ---- */
 
-/* A map to begin with, from heads and labels; the reader completes it. */
-void al_paper_draft(const struct al_paper *paper, struct al_text *out);
+/* A map to begin with, from heads and labels; the reader completes it. `subjects` may be NULL: then
+ * only built-in models are known. */
+void al_paper_draft(const struct al_paper *paper, struct al_paper_subjects *subjects,
+	struct al_text *out);

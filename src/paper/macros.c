@@ -1,5 +1,5 @@
-/* Macros of a paper's own, \newcommand{\ours}[1]{...} and \def\ours#1{...}, in place of which the
- * lines get what they stand for. A definition is on one line and has no default argument. */
+/* Macros of a paper's own, \newcommand{\ours}[2][default]{...} and \def\ours#1{...}, in place of
+ * which the lines get what they stand for. */
 
 #include "paper/paper.h"
 
@@ -14,6 +14,7 @@ enum {
 struct macro {
 	const char *name;
 	const char *body; /* from its first use on with no macro in it */
+	const char *fallback; /* of the first argument, which is then in "[...]"; or NULL */
 	size_t n_arguments;
 	bool is_open, is_expanded, is_told;
 };
@@ -88,6 +89,10 @@ static void tell(struct expansion *x, struct macro *macro, const char *why)
 
 /* ---- definitions ---- */
 
+static const char *const words[] = {"newcommand", "renewcommand", "providecommand",
+	"DeclareRobustCommand", "def", "gdef"};
+enum { N_WORDS = sizeof(words) / sizeof(*words) };
+
 /* "{\ours}" or "\ours". */
 static const char *take_name(struct expansion *x, struct piece text, size_t *at)
 {
@@ -110,23 +115,42 @@ static size_t take_count(struct piece text, size_t *at)
 		&& text.text[*at + 1] <= '9') {
 		n = (size_t)(text.text[*at + 1] - '0');
 		*at += 2;
-		*at += *at < text.length && text.text[*at] == ']';
+		if (*at < text.length && text.text[*at] == ']') {
+			++*at;
+			break; /* what comes next is a default */
+		}
 	}
 	return n;
+}
+
+/* "[...]", within which braces are balanced; moves behind it. */
+static bool take_option(struct al_arena *arena, struct piece text, size_t *at, const char **out)
+{
+	int depth = 0;
+
+	if (*at >= text.length || text.text[*at] != '[')
+		return false;
+	for (size_t end = *at + 1; end < text.length && end - *at < MOST_ARGUMENT_BYTES; end++) {
+		depth += (text.text[end] == '{') - (text.text[end] == '}');
+		if (depth > 0 || text.text[end] != ']')
+			continue;
+		*out = al_strndup(arena, text.text + *at + 1, end - *at - 1);
+		*at = end + 1;
+		return true;
+	}
+	return false;
 }
 
 /* Where a definition ends that is here; 0: there is none, or one that isn't simple. The macros of
  * this program stay what they are. */
 static size_t define(struct expansion *x, struct piece text, size_t at)
 {
-	static const char *const words[] = {"newcommand", "renewcommand", "providecommand",
-		"DeclareRobustCommand", "def", "gdef"};
 	static const char *const own[] = {"claim", "ledger"};
 	const size_t n = name_length(text, at);
 	struct macro macro = {0};
 	bool is_definition = false;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words) && !is_definition; i++)
+	for (size_t i = 0; i < N_WORDS && !is_definition; i++)
 		is_definition = is_name(words[i], (struct piece){text.text + at + 1, n});
 	if (!is_definition || x->n_macros == MOST_MACROS)
 		return 0;
@@ -136,6 +160,8 @@ static size_t define(struct expansion *x, struct piece text, size_t at)
 	if (!macro.name || al_find_name(macro.name, own, 2) >= 0)
 		return 0;
 	macro.n_arguments = take_count(text, &at);
+	if (macro.n_arguments > 0)
+		take_option(&x->paper->arena, text, &at, &macro.fallback);
 	if (!take_group(&x->paper->arena, text, &at, &macro.body))
 		return 0;
 	*AL_APPEND(&x->paper->arena, x->macros, x->n_macros, x->room) = macro;
@@ -186,10 +212,12 @@ static size_t use(struct expansion *x, size_t index, struct piece text, size_t a
 	struct al_text *out)
 {
 	AL_ARENA(scratch);
-	const char *arguments[MOST_ARGUMENTS];
+	const char *arguments[MOST_ARGUMENTS] = {x->macros[index].fallback};
 	size_t end = at + 1 + strlen(x->macros[index].name);
 
-	for (size_t i = 0; i < x->macros[index].n_arguments; i++)
+	if (arguments[0])
+		take_option(&scratch, text, &end, &arguments[0]);
+	for (size_t i = arguments[0] != NULL; i < x->macros[index].n_arguments; i++)
 		if (!take_group(&scratch, text, &end, &arguments[i]))
 			return at;
 	if (x->macros[index].is_open) {
@@ -235,6 +263,58 @@ static void expand(struct expansion *x, struct piece text, struct al_text *out)
 	x->depth--;
 }
 
+/* ---- lines ---- */
+
+static int depth_of(const struct al_paper_line *line)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < line->length; i++)
+		if (line->text[i] == '\\')
+			i++;
+		else
+			depth += (line->text[i] == '{') - (line->text[i] == '}');
+	return depth;
+}
+
+static bool begins_definition(const struct al_paper_line *line)
+{
+	for (size_t i = 0; i < N_WORDS; i++) {
+		const size_t n = strlen(words[i]);
+		if (line->length > n && line->text[0] == '\\'
+			&& memcmp(line->text + 1, words[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A definition that goes on in the next lines is one line. */
+static void join_definition(struct al_paper *paper, size_t first)
+{
+	enum { MOST_LINES = 60 };
+	struct al_paper_line *line = &paper->lines[first];
+	int depth = begins_definition(line) ? depth_of(line) : 0;
+	size_t end = first + 1;
+	AL_TEXT(text);
+
+	if (depth <= 0)
+		return;
+	al_text_add_bytes(&text, line->text, line->length);
+	for (; depth > 0 && end < paper->n_lines && end < first + MOST_LINES; end++) {
+		al_text_add(&text, " ");
+		al_text_add_bytes(&text, paper->lines[end].text, paper->lines[end].length);
+		depth += depth_of(&paper->lines[end]);
+	}
+	if (depth != 0 || text.length > MOST_BYTES)
+		return;
+	for (size_t i = first + 1; i < end; i++) {
+		paper->lines[i].length = 0;
+		paper->lines[i].is_part = true;
+	}
+	line->text = al_strndup(&paper->arena, text.data, text.length);
+	line->length = text.length;
+}
+
 void al_paper_expand(struct al_paper *paper)
 {
 	struct expansion x = {.paper = paper};
@@ -242,6 +322,7 @@ void al_paper_expand(struct al_paper *paper)
 	for (size_t i = 0; i < paper->n_lines; i++) {
 		struct al_paper_line *line = &paper->lines[i];
 		AL_TEXT(out);
+		join_definition(paper, i);
 		x.line = i + 1;
 		expand(&x, (struct piece){line->text, line->length}, &out);
 		if (out.length == line->length && memcmp(out.data, line->text, out.length) == 0)

@@ -3,7 +3,7 @@
 #include "paper/bind.h"
 
 static const char *find_name(enum al_catalog_kind kind, const struct al_paper_map *map,
-	struct al_arena *arena, const char *label)
+	struct al_paper_subjects *subjects, struct al_arena *arena, const char *label)
 {
 	const struct al_embedded_list *list = al_catalog_files(kind);
 	const char *normal = al_paper_normal(arena, label);
@@ -11,6 +11,8 @@ static const char *find_name(enum al_catalog_kind kind, const struct al_paper_ma
 
 	if (known && *normal)
 		return known->name;
+	if (kind == AL_CATALOG_MODELS && subjects)
+		return al_paper_model_word(subjects, label);
 	for (size_t i = 0; *normal && i < list->n_files; i++)
 		if (strcmp(al_paper_normal(arena, list->files[i].name), normal) == 0)
 			return list->files[i].name;
@@ -41,9 +43,10 @@ const char *al_paper_part(struct al_arena *arena, const char *text, size_t n, si
 }
 
 size_t al_paper_names(enum al_catalog_kind kind, const struct al_paper_map *map,
-	struct al_arena *arena, const char *label, const char ***names)
+	struct al_paper_subjects *subjects, struct al_arena *arena, const char *label,
+	const char ***names)
 {
-	const char *whole = find_name(kind, map, arena, label);
+	const char *whole = find_name(kind, map, subjects, arena, label);
 	const size_t n = whole ? 1 : count_words(label);
 
 	*names = al_new_array(arena, const char *, n + 1);
@@ -52,7 +55,8 @@ size_t al_paper_names(enum al_catalog_kind kind, const struct al_paper_map *map,
 		return whole != NULL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		(*names)[i] = find_name(kind, map, arena, al_paper_part(arena, label, i, n));
+		(*names)[i] = find_name(kind, map, subjects, arena,
+			al_paper_part(arena, label, i, n));
 		if (!(*names)[i])
 			return 0;
 	}

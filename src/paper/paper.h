@@ -25,6 +25,9 @@ enum { AL_PAPER_MOST_TABLES = 1000, AL_PAPER_MOST_COLUMNS = 256 };
 
 enum al_paper_kind { AL_PAPER_TEX, AL_PAPER_MARKDOWN, AL_PAPER_TEXT };
 
+/* The text of the cells that another one extends over. */
+extern const char al_paper_spanned[];
+
 struct al_paper_row {
 	size_t line; /* of the paper's lines, from 1, as any other line below */
 	const char **cells; /* [n_cells], without markup and outer spaces */

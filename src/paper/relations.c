@@ -153,6 +153,59 @@ static bool are_links(const struct al_sentence *s, size_t from, size_t to)
 	return true;
 }
 
+/* Quantities of which a ratio may be: a pair of another one isn't judged by it. */
+static const char *const quantities[] = {"parameter", "param", "flop", "head", "layer", "token",
+	"memory", "cache", "byte", "weight", "compute", "computation", "operation", "cost",
+	"dimension", "point", "accuracy", "quality", "error", "performance", "data", "step",
+	"energy", "power", "model", "request", "user", "entries", "key", "value", "expert", "gpu",
+	"rank", "bit", "width", "depth", "size", "kernel"};
+static const char *const of_bytes[] = {"memory", "cache", "byte", "weight", "size"};
+
+/* The one that a word names; NULL: none. */
+static const char *quantity_of(const struct al_sentence *s, size_t at)
+{
+	if (at >= s->n || s->words[at].kind != AL_WORD_LETTERS)
+		return NULL;
+	for (size_t i = 0; i < N_OF(quantities); i++) {
+		const size_t n = strlen(quantities[i]);
+		const char *rest = s->words[at].text + n;
+		if (strncmp(s->words[at].text, quantities[i], n) == 0
+			&& (!*rest || strcmp(rest, "s") == 0))
+			return quantities[i];
+	}
+	return NULL;
+}
+
+/* "4x the parameters", "60 % fewer parameters". */
+static const char *quantity_behind(const struct al_sentence *s, size_t at)
+{
+	enum { MOST = 4 };
+
+	for (size_t i = at + 1; i < s->n && i <= at + MOST; i++) {
+		if (s->words[i].kind != AL_WORD_LETTERS)
+			return NULL;
+		if (quantity_of(s, i))
+			return quantity_of(s, i);
+	}
+	return NULL;
+}
+
+static bool is_of_same(const struct al_sentence *s, const struct pair *pair, size_t at)
+{
+	const char *said = quantity_behind(s, at);
+	const char *behind = quantity_of(s, pair->last + 1);
+	const char *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : NULL;
+	const bool is_from = is_word(s, pair->first, "from");
+
+	if (!said || said == behind || said == before)
+		return true;
+	if (strcmp(pair->before.family, "bytes") == 0
+		&& al_find_name(said, of_bytes, N_OF(of_bytes)) >= 0)
+		return true;
+	/* "4x fewer parameters: 1,000 instead of 4,000" */
+	return !is_from && !behind && !before;
+}
+
 static bool is_said_of(const struct al_sentence *s, const struct pair *pair, size_t at)
 {
 	if (at + 1 < s->n && is_one_of(&s->words[at + 1], of_time, N_OF(of_time)))
@@ -331,7 +384,7 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 	size_t n = 0, found = 0;
 
 	for (size_t i = 0; i < n_pairs; i++)
-		if (is_said_of(s, &pairs[i], at)) {
+		if (is_said_of(s, &pairs[i], at) && is_of_same(s, &pairs[i], at)) {
 			found = i;
 			n++;
 		}
@@ -348,6 +401,7 @@ static void read_sentence(struct reader *r)
 	struct al_sentence *s = &r->sentence;
 	struct pair pairs[MOST_PAIRS];
 
+	al_paper_read_sums(s, r->out, r->counts);
 	for (size_t i = 0; i < s->n; i++)
 		if (has_direction(s, i + 1))
 			read_fraction(s, i);

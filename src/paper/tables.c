@@ -18,13 +18,20 @@ static struct al_paper_row *begin_row(struct al_paper *paper, struct al_paper_ta
 	return row;
 }
 
+const char al_paper_spanned[] = "";
+
+static void add_text(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
+	const char *text)
+{
+	*AL_APPEND(&paper->arena, row->cells, row->n_cells, row->cells_room) = text;
+	if (row->n_cells > table->n_columns)
+		table->n_columns = row->n_cells;
+}
+
 static void add_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
 	const char *text, size_t length)
 {
-	*AL_APPEND(&paper->arena, row->cells, row->n_cells,
-		row->cells_room) = al_paper_plain(&paper->arena, text, length);
-	if (row->n_cells > table->n_columns)
-		table->n_columns = row->n_cells;
+	add_text(paper, table, row, al_paper_plain(&paper->arena, text, length));
 }
 
 /* ---- LaTeX ---- */
@@ -124,7 +131,7 @@ static void end_cell(struct al_paper *paper, struct rows *t)
 			t->n_rows};
 	add_cell(paper, t->table, t->row, t->text.data, t->text.length);
 	for (; t->columns > 1; t->columns--)
-		add_cell(paper, t->table, t->row, "", 0);
+		add_text(paper, t->table, t->row, al_paper_spanned);
 	t->columns = t->n_rows = 1;
 	t->text.length = 0;
 	t->text.data[0] = '\0';

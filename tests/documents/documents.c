@@ -262,7 +262,7 @@ static bool parse_paper(const char *text, size_t length, struct al_error *err)
 	if (!al_paper_parse(&paper, "paper.tex", text, length, err))
 		return false;
 	al_text_init(&map);
-	al_paper_draft(&paper, &map);
+	al_paper_draft(&paper, NULL, &map);
 	al_text_finish(&map);
 	al_paper_finish(&paper);
 	return true;

@@ -1,4 +1,5 @@
-/* Papers: every kind of text, its tables, its annotated numbers, and a map drafted of it. */
+/* Papers: every kind of text, its tables, its annotated numbers, a map drafted of it, and the
+ * answer about it without a map. */
 #include "base/json.h"
 #include "base/text.h"
 #include "fuzz.h"
@@ -26,10 +27,34 @@ static void check_draft(const struct al_paper *paper)
 	struct al_text text;
 
 	al_text_init(&text);
-	al_paper_draft(paper, &text);
+	al_paper_draft(paper, NULL, &text);
 	FUZZ_CHECK(al_paper_map_parse(&map, "draft", text.data, text.length, &err));
 	al_paper_map_finish(&map);
 	al_text_finish(&text);
+}
+
+/* What is wrong has a right number; what is written ends. */
+static void check_answer(const struct al_paper *paper)
+{
+	struct al_catalog *catalog = al_catalog_create();
+	const struct al_paper_options options = {0};
+	struct al_lint_counts counts = {0};
+	struct al_error err = {0};
+	struct al_table table;
+	struct al_text text;
+
+	al_text_init(&text);
+	al_lint_table_init(&table);
+	FUZZ_CHECK(al_paper_lint(paper, NULL, &options, catalog, &table, &counts, &err));
+	for (size_t i = 0; i < table.n_rows; i++)
+		if (strcmp(al_table_text(&table, i, "verdict"), "inconsistent") == 0)
+			FUZZ_CHECK(*al_table_text(&table, i, "printed")
+				&& *al_table_text(&table, i, "expected"));
+	al_lint_text(&table, &text);
+	al_paper_letter(&table, &text);
+	al_text_finish(&text);
+	al_table_finish(&table);
+	al_catalog_destroy(catalog);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -42,6 +67,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 		if (al_paper_parse(&paper, files[i], (const char *)data, size, &err)) {
 			check_tables(&paper);
 			check_draft(&paper);
+			check_answer(&paper);
 			al_paper_finish(&paper);
 		} else
 			FUZZ_CHECK(err.status == AL_EINPUT && *err.message);

@@ -1,5 +1,5 @@
 /* Papers: what their text, tables, maps and running numbers are read as. */
-#include "paper/lint.h"
+#include "paper/derive.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +147,12 @@ static const struct {
 	{"a.md", "From 8 heads to 4, a quarter fewer.", "1 quarter inconsistent\n"},
 	{"a.md", "more than 82% of its heads (36 out of 44)", "1 82% reproduced\n"},
 	{"a.md", "47 % of the heads (three out of eight)", "1 47 % inconsistent\n"},
+	{"a.md", "It needs 4 GB (weights) + 0.75 GB (cache) + 1.5 GB, about 6.25 GB.",
+		"1 6.25 GB reproduced\n"},
+	{"a.md", "It needs 4 + 0.75 + 1.5 + 0.1 GB, approximately 4.35 GB.",
+		"1 4.35 GB inconsistent\n"},
+	{"a.md", "We have 8 heads of 64 + 2 = 99 numbers.", ""},
+	{"a.md", "Of 2 + 6 layers, about 75 layers are left.", ""},
 	/* what could be of something else is not read, or named */
 	{"a.md", "from 80 to 60 (25 %)", "1 25 % \n"},
 	{"a.md", "from 4 to 2 and from 8 to 2, a 2x reduction", "1 2x \n"},
@@ -183,6 +189,109 @@ static void reads_relations(void **state)
 		al_text_finish(&told);
 		al_paper_finish(&paper);
 	}
+}
+
+static const struct {
+	const char *head;
+	enum al_meaning meaning;
+	int size;
+} heads[] = {
+	{"KV cache (GiB)", AL_MEANS_CACHE, 0},
+	{"KV cache (KB/token)", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"KV cache per token (KiB)", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"KV-cache size", AL_MEANS_CACHE, 0},
+	{"KV cache reduction", AL_MEANS_NOTHING, 0},
+	{"KV cache per layer", AL_MEANS_NOTHING, 0},
+	{"Peak memory", AL_MEANS_NOTHING, 0},
+	{"#Params (B)", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS},
+	{"Active params", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE},
+	{"Attention params", AL_MEANS_NOTHING, 0},
+	{"KV heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
+	{"Seq. length", AL_MEANS_CONTEXT, 0},
+};
+
+static void knows_heads(void **state)
+{
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	for (size_t i = 0; i < N_OF(heads); i++) {
+		int size;
+		if (al_paper_meaning(&arena, heads[i].head, &size) != heads[i].meaning
+			|| size != heads[i].size)
+			fail_msg("%s means something else", heads[i].head);
+	}
+	al_arena_finish(&arena);
+}
+
+/* The facts of a caption: a number needs its noun. */
+static const struct {
+	const char *caption;
+	double tokens, batch, bytes;
+} captions[] = {
+	{"KV cache at 8K context, BF16, batch size 4.", 8192, 4, 2},
+	{"Cache of 4,096 tokens in FP8.", 4096, 0, 1},
+	{"Sequence length of 2048 (fp16).", 2048, 0, 2},
+	{"On 8 GPUs, of 70B models, Table 3.", 0, 0, 0},
+	{"Context 32K and 128K.", 131072, 0, 0}, /* several: none is the table's */
+};
+
+static void reads_captions(void **state)
+{
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	for (size_t i = 0; i < N_OF(captions); i++) {
+		struct al_paper_facts facts;
+		al_paper_read_facts(&arena, captions[i].caption, true, &facts);
+		if (facts.tokens != captions[i].tokens || facts.batch != captions[i].batch
+			|| facts.bytes != captions[i].bytes)
+			fail_msg("%s: %g tokens, batch %g, %g bytes", captions[i].caption,
+				facts.tokens, facts.batch, facts.bytes);
+	}
+	al_arena_finish(&arena);
+}
+
+static const struct {
+	const char *printed, *unit, *cause;
+	double value, right, half;
+	int digits;
+} causes[] = {
+	{"1.00", "GB", "unit", 1, 1.0737, 0.005, 2},
+	{"1.07", "GiB", "unit", 1.07, 1, 0.005, 2},
+	{"2.68", "GB", "truncation", 2.68, 2.6878, 0.005, 2},
+	{"0.50", "GiB", "half", 0.5, 1, 0.005, 2},
+	{"2.00", "GiB", "twice", 2, 1, 0.005, 2},
+	{"10.0", "GiB", "point", 10, 1, 0.05, 1},
+	{"4.31", "GiB", "digit", 4.31, 4.21, 0.005, 2},
+	{"4.12", "GiB", "digit", 4.12, 4.21, 0.005, 2},
+	{"5.77", "GiB", NULL, 5.77, 4.21, 0.005, 2},
+};
+
+static void finds_causes(void **state)
+{
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	for (size_t i = 0; i < N_OF(causes); i++) {
+		const struct al_paper_suspect suspect = {.printed = causes[i].printed,
+			.value = causes[i].value,
+			.right = causes[i].right,
+			.half = causes[i].half,
+			.digits = causes[i].digits,
+			.unit = causes[i].unit,
+			.is_bytes = true,
+			.is_of_cache = true};
+		const char *found = al_paper_find_cause(&arena, &suspect).name;
+		const char *expected = causes[i].cause ? causes[i].cause : "none";
+		if (strcmp(found ? found : "none", expected) != 0)
+			fail_msg("%s: %s", causes[i].printed, found ? found : "none");
+	}
+	assert_string_equal(al_paper_instead(&arena, "~1,234 MB", 4321.4, 0), "~4,321 MB");
+	al_arena_finish(&arena);
 }
 
 static void knows_a_slip(void **state)
@@ -238,6 +347,9 @@ int main(void)
 		cmocka_unit_test(refuses_a_nul),
 		cmocka_unit_test(refuses_maps),
 		cmocka_unit_test(takes_a_label_note),
+		cmocka_unit_test(knows_heads),
+		cmocka_unit_test(reads_captions),
+		cmocka_unit_test(finds_causes),
 		cmocka_unit_test(knows_a_slip),
 		cmocka_unit_test(reads_relations),
 		cmocka_unit_test(reads_prose),

@@ -1,0 +1,92 @@
+/* Deriving a table without a map: what its heads, labels and caption mean, the numbers that follow,
+ * and the readings under which they are printed so.
+ *
+ *   heads     what a head means, and the facts in it: a context, a unit, a number format
+ *   sheet     the table as rows, columns and cells of known meaning
+ *   readings  conventions that a paper may follow: bytes of a number, GB as 10^9 or 2^30 ...; the
+ *             one that fits most cells of a table is taken, and what differs is judged by it
+ *   causes    what may have happened to a number that differs */
+#pragma once
+
+#include "paper/bind.h"
+#include "paper/lint.h"
+#include "paper/subject.h"
+
+/* ---- heads.c ---- */
+
+enum al_meaning {
+	AL_MEANS_NOTHING,
+	AL_MEANS_MODEL,
+	AL_MEANS_ATTENTION, /* a variant: "MHA", "GQA" */
+	AL_MEANS_METHOD, /* what was done to the model */
+	AL_MEANS_CONTEXT,
+	AL_MEANS_BATCH,
+	AL_MEANS_FORMAT,
+	AL_MEANS_SIZE, /* enum al_paper_size */
+	AL_MEANS_TOTAL, /* enum al_paper_total */
+	AL_MEANS_WEIGHTS, /* bytes of the parameters */
+	AL_MEANS_CACHE, /* bytes of sequences */
+	AL_MEANS_CACHE_OF_TOKEN, /* bytes; without a unit numbers, too */
+};
+
+/* Facts of a head, a label or a caption; what isn't in it is 0 or NULL. */
+struct al_paper_facts {
+	double tokens; /* of context; its K is 1,024 */
+	double round_tokens; /* the same with a K of 1,000 */
+	double batch;
+	double bytes; /* of a cached number */
+	const char *format; /* "bf16" */
+	const char *unit; /* "GiB", "M" */
+	bool has_several_tokens, has_several_formats, has_several_batches, is_shared;
+};
+
+/* What a column with this head holds; `size`: which one of AL_MEANS_SIZE and AL_MEANS_TOTAL. */
+enum al_meaning al_paper_meaning(struct al_arena *arena, const char *head, int *size);
+
+/* The facts in a text; is_caption: numbers need their noun ("8K context"), a unit its brackets or
+ * "in". */
+void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_caption,
+	struct al_paper_facts *out);
+
+/* A context as a cell or a head prints it alone: "8K", "4,096 tokens"; 0: it is none. */
+double al_paper_tokens(struct al_arena *arena, const char *text, double *round);
+
+/* Bytes of a number in a format that a text names alone: 2 of "BF16"; 0: it is none. */
+double al_paper_format_bytes(struct al_arena *arena, const char *text);
+
+/* The captions around a table (caption.c). */
+const char *al_paper_caption(const struct al_paper *paper, struct al_arena *arena, size_t table);
+
+/* ---- causes.c ---- */
+
+/* What a number is, and what it could have been taken for. */
+struct al_paper_suspect {
+	const char *printed; /* as in the paper */
+	double value, right; /* in the printed unit */
+	double half; /* of the printed last digit */
+	int digits;
+	const char *unit; /* NULL: none */
+	bool is_bytes, is_of_cache; /* bytes of parameters or caches; of a cache */
+	const struct al_paper_subject *subject; /* or NULL */
+};
+
+struct al_paper_cause {
+	const char *name; /* "half", "digit"; NULL: none is known */
+	const char *text; /* "half: as if values were not counted" */
+	bool is_note; /* no error: another convention */
+};
+
+/* `arena` for the text. */
+struct al_paper_cause al_paper_find_cause(struct al_arena *arena,
+	const struct al_paper_suspect *suspect);
+
+/* The right number, printed as the wrong one is. */
+const char *al_paper_instead(struct al_arena *arena, const char *printed, double right, int digits);
+
+/* ---- derive.c ---- */
+
+/* Judges the tables that `map`, which may be NULL, doesn't describe; `notes` gets what was
+ * assumed. */
+void al_paper_derive(const struct al_paper *paper, const struct al_paper_map *map,
+	struct al_paper_subjects *subjects, const struct al_paper_options *options,
+	struct al_paper_findings *out, struct al_lint_counts *counts, struct al_table *notes);

@@ -1,0 +1,331 @@
+/* What heads, labels and captions mean, and the facts in them. */
+#include <ctype.h>
+#include <strings.h>
+
+#include "paper/derive.h"
+#include "paper/words.h"
+#include "scenario/printed.h"
+
+/* ---- formats ---- */
+
+static const struct format {
+	const char *name;
+	double bytes;
+} formats[] = {{"bf16", 2}, {"bfloat16", 2}, {"fp16", 2}, {"float16", 2}, {"f16", 2},
+	{"half precision", 2}, {"16-bit", 2}, {"16 bit", 2}, {"fp8", 1}, {"int8", 1}, {"8-bit", 1},
+	{"fp32", 4}, {"float32", 4}, {"f32", 4}, {"32-bit", 4}, {"int4", 0.5}, {"4-bit", 0.5}};
+
+static bool is_word_at(const char *text, const char *p, const char *word)
+{
+	const size_t n = strlen(word);
+
+	return strncasecmp(p, word, n) == 0 && !isalnum((unsigned char)p[n])
+		&& (p == text || !isalnum((unsigned char)p[-1]));
+}
+
+/* The length of the number format that begins here; 0: none does. */
+static size_t format_length(const char *text, const char *p)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (is_word_at(text, p, formats[i].name))
+			return strlen(formats[i].name);
+	return 0;
+}
+
+/* ---- meanings ---- */
+
+/* A head with one of these is of another quantity. */
+static const char *const others[] = {"REDUC", "SAV", "RATIO", "COMPRESS", "SPEED", "LATENCY",
+	"THROUGHPUT", "PEAK", "BUDGET", "HIT", "TIME", "RELATIVE", "DELTA", "TRAINABLE", "LORA",
+	"SPARS", "EVICT", "RETAIN", "GAIN", "SCORE", "ACC", "PERLAYER", "PERGPU", "PERDEVICE",
+	"OVERHEAD", "LAYER1", "VS", "NORMALIZED", "INCREASE"};
+
+/* Heads, of which normal letters are compared: the whole head, or a part of it. */
+static const struct phrase {
+	const char *text;
+	enum al_meaning meaning;
+	int size;
+	bool is_part;
+} phrases[] = {
+	{"CACHEPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
+	{"KVPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
+	{"KVBYTESPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
+	{"BYTESPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, false},
+	{"KVCACHE", AL_MEANS_CACHE, 0, true},
+	{"CACHESIZE", AL_MEANS_CACHE, 0, true},
+	{"CACHEMEMORY", AL_MEANS_CACHE, 0, true},
+	{"KVMEMORY", AL_MEANS_CACHE, 0, true},
+	{"KVSIZE", AL_MEANS_CACHE, 0, false},
+	{"CACHE", AL_MEANS_CACHE, 0, false},
+	{"KV", AL_MEANS_CACHE, 0, false},
+	{"ACTIVEPARAM", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, true},
+	{"ACTIVATEDPARAM", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, true},
+	{"ACTIVE", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, false},
+	{"NONEMBEDDINGPARAM", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING, true},
+	{"PARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"PARAM", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"PARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"NPARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"NUMBEROFPARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"PARAMETERCOUNT", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"TOTALPARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"TOTALPARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"MODELSIZE", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
+	{"WEIGHTS", AL_MEANS_WEIGHTS, 0, false},
+	{"W", AL_MEANS_WEIGHTS, 0, false},
+	{"MODELWEIGHTS", AL_MEANS_WEIGHTS, 0, false},
+	{"WEIGHTMEMORY", AL_MEANS_WEIGHTS, 0, false},
+	{"KVHEADS", AL_MEANS_SIZE, AL_DIM_KV_HEADS, true},
+	{"KEYVALUEHEADS", AL_MEANS_SIZE, AL_DIM_KV_HEADS, true},
+	{"NKV", AL_MEANS_SIZE, AL_DIM_KV_HEADS, false},
+	{"HEADDIM", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, true},
+	{"HEADSIZE", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
+	{"DHEAD", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
+	{"DH", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
+	{"HEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"NHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"NUMHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"QHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"QUERYHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"ATTENTIONHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
+	{"LAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
+	{"NLAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
+	{"NUMLAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
+	{"DMODEL", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
+	{"HIDDENSIZE", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
+	{"HIDDENDIM", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
+	{"HIDDEN", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
+	{"CONTEXT", AL_MEANS_CONTEXT, 0, false},
+	{"CONTEXTLENGTH", AL_MEANS_CONTEXT, 0, false},
+	{"CTX", AL_MEANS_CONTEXT, 0, false},
+	{"SEQLEN", AL_MEANS_CONTEXT, 0, false},
+	{"SEQLENGTH", AL_MEANS_CONTEXT, 0, false},
+	{"SEQUENCELENGTH", AL_MEANS_CONTEXT, 0, false},
+	{"SEQUENCE", AL_MEANS_CONTEXT, 0, false},
+	{"TOKENS", AL_MEANS_CONTEXT, 0, false},
+	{"BATCH", AL_MEANS_BATCH, 0, false},
+	{"BATCHSIZE", AL_MEANS_BATCH, 0, false},
+	{"PRECISION", AL_MEANS_FORMAT, 0, false},
+	{"DTYPE", AL_MEANS_FORMAT, 0, false},
+	{"BITS", AL_MEANS_FORMAT, 0, true},
+	{"QUANT", AL_MEANS_FORMAT, 0, true},
+	{"FORMAT", AL_MEANS_FORMAT, 0, false},
+	{"NUMBERFORMAT", AL_MEANS_FORMAT, 0, false},
+	{"ATTENTION", AL_MEANS_ATTENTION, 0, false},
+	{"VARIANT", AL_MEANS_ATTENTION, 0, false},
+	{"MECHANISM", AL_MEANS_ATTENTION, 0, false},
+	{"ATTENTIONTYPE", AL_MEANS_ATTENTION, 0, false},
+	{"METHOD", AL_MEANS_METHOD, 0, true},
+	{"APPROACH", AL_MEANS_METHOD, 0, false},
+	{"POLICY", AL_MEANS_METHOD, 0, false},
+	{"STRATEGY", AL_MEANS_METHOD, 0, false},
+	{"CONFIGURATION", AL_MEANS_METHOD, 0, false},
+	{"SETTING", AL_MEANS_METHOD, 0, true},
+	{"GPUS", AL_MEANS_METHOD, 0, true},
+	{"TP", AL_MEANS_METHOD, 0, false},
+	{"MODEL", AL_MEANS_MODEL, 0, false},
+};
+
+/* "(12x)": what is left of it. */
+static bool has_factor(const char *head)
+{
+	for (const char *p = head; *p; p++)
+		if (isdigit((unsigned char)*p) && (p[1] == 'x' || strncmp(p + 1, "\u00d7", 2) == 0)
+			&& !isalnum((unsigned char)p[2]))
+			return true;
+	return false;
+}
+
+/* "KV cache (KB/token)" is KVCACHEPERTOKEN, "KV fp16" is KV; else brackets hold a unit or a
+ * remark. */
+static const char *normal_head(struct al_arena *arena, const char *head)
+{
+	AL_TEXT(out);
+
+	for (const char *p = head; *p; p++) {
+		const char *close = strchr("([", *p) ? strpbrk(p, ")]") : NULL;
+		const size_t n = format_length(head, p);
+		if (n > 0)
+			p += n - 1;
+		else if (strncasecmp(p, "/token", 6) == 0 || strncasecmp(p, "/ token", 7) == 0)
+			al_text_add(&out, "PER");
+		else if (close && !strstr(al_strndup(arena, p, (size_t)(close - p)), "token"))
+			p = close;
+		else
+			al_text_add_bytes(&out, p, 1);
+	}
+	const char *normal = al_paper_normal(arena, out.data);
+	char *unit = strstr(normal, "KBPERTOKEN");
+
+	return unit ? al_format(arena, "%.*sPERTOKEN", (int)(unit - normal), normal) : normal;
+}
+
+enum al_meaning al_paper_meaning(struct al_arena *arena, const char *head, int *size)
+{
+	const char *normal = normal_head(arena, head);
+
+	*size = 0;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strstr(normal, others[i]) || has_factor(head))
+			return AL_MEANS_NOTHING;
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
+		const struct phrase *phrase = &phrases[i];
+		if (phrase->is_part ? strstr(normal, phrase->text) != NULL
+				    : strcmp(normal, phrase->text) == 0) {
+			*size = phrase->size;
+			return phrase->meaning;
+		}
+	}
+	return AL_MEANS_NOTHING;
+}
+
+/* ---- facts ---- */
+
+struct place {
+	const char *text, *number, *end; /* behind its K or M */
+	double value, round;
+	bool has_suffix;
+};
+
+/* The number at `p` with its K or M; false where it is a part of a word or has a unit. */
+static bool read_number(struct al_arena *arena, const char *text, const char *p, struct place *out)
+{
+	const size_t n = al_number_length(p);
+	char *digits = al_strndup(arena, p, n), *to = digits;
+	const bool is_inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '.');
+
+	for (const char *from = digits; *from; from++)
+		if (*from != ',')
+			*to++ = *from;
+	*to = '\0';
+	*out = (struct place){.text = text, .number = p, .end = p + n};
+	out->value = out->round = strtod(digits, NULL);
+	const char suffix = *out->end;
+	out->has_suffix = suffix && strchr("kKM", suffix) && !isalnum((unsigned char)out->end[1]);
+	if (out->has_suffix) {
+		out->value *= suffix == 'M' ? 0x1p20 : 0x1p10;
+		out->round *= suffix == 'M' ? 1e6 : 1e3;
+		out->end++;
+	}
+	return !is_inside && (out->has_suffix || !isalpha((unsigned char)*out->end));
+}
+
+/* Is one of the words next to the number, but for signs between them? */
+static bool is_before(const struct place *at, const char *const *list, size_t n)
+{
+	const char *end = at->number;
+
+	while (end > at->text && strchr(" =:~($", end[-1]))
+		end--;
+	for (size_t i = 0; i < n; i++) {
+		const size_t m = strlen(list[i]);
+		if ((size_t)(end - at->text) >= m && strncasecmp(end - m, list[i], m) == 0
+			&& ((size_t)(end - at->text) == m
+				|| !isalpha((unsigned char)end[-(int)m - 1])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_behind(const struct place *at, const char *const *list, size_t n)
+{
+	const char *p = at->end + strspn(at->end, " -~)$");
+
+	for (size_t i = 0; i < n; i++)
+		if (strncasecmp(p, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+#define IS(where, at, ...) \
+	is_##where(at, (const char *const[]){__VA_ARGS__}, \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static void set(double *fact, double value, bool *has_several)
+{
+	*has_several |= *fact > 0 && *fact != value;
+	*fact = value;
+}
+
+static void read_count(const struct place *at, bool is_caption, struct al_paper_facts *out)
+{
+	const bool is_batch = IS(before, at, "batch", "batch size", "batch size of", "batch of",
+				      "bs")
+		|| IS(behind, at, "sequences", "requests", "users");
+	const bool is_tokens = IS(behind, at, "token", "context", "ctx", "sequence length")
+		|| IS(before, at, "context", "context of", "context length", "context length of",
+			"length", "length of", "seq", "seqlen", "seq_len", "len", "tokens", "ctx")
+		|| (at->has_suffix
+			&& (!is_caption || out->tokens > 0 || IS(before, at, "at", "@", "of")));
+
+	if (is_batch)
+		set(&out->batch, at->value, &out->has_several_batches);
+	else if (is_tokens) {
+		set(&out->tokens, at->value, &out->has_several_tokens);
+		out->round_tokens = at->round;
+	}
+}
+
+static void read_formats(const char *text, const char *p, struct al_paper_facts *out)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (is_word_at(text, p, formats[i].name)) {
+			set(&out->bytes, formats[i].bytes, &out->has_several_formats);
+			out->format = formats[i].name;
+		}
+}
+
+static void read_unit(const char *text, const char *p, struct al_paper_facts *out)
+{
+	static const char *const units[] = {"GiB", "GB", "MiB", "MB", "KiB", "KB", "TiB", "TB",
+		"bytes"};
+	static const char *const values[] = {"GiB", "GB", "MiB", "MB", "KiB", "kB", "TiB", "TB",
+		"bytes"};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strncmp(p, units[i], strlen(units[i])) == 0 && is_word_at(text, p, units[i]))
+			out->unit = values[i];
+}
+
+void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_caption,
+	struct al_paper_facts *out)
+{
+	struct place at;
+
+	*out = (struct al_paper_facts){0};
+	for (const char *p = text; *p;) {
+		read_formats(text, p, out);
+		read_unit(text, p, out);
+		out->is_shared |= is_word_at(text, p, "GPUs") || is_word_at(text, p, "per GPU")
+			|| is_word_at(text, p, "per device") || is_word_at(text, p, "devices");
+		if (!isdigit((unsigned char)*p)) {
+			p++;
+			continue;
+		}
+		if (read_number(arena, text, p, &at))
+			read_count(&at, is_caption, out);
+		p = at.end;
+	}
+}
+
+double al_paper_tokens(struct al_arena *arena, const char *text, double *round)
+{
+	const char *p = text + strcspn(text, "0123456789");
+	struct place at;
+
+	if (!*p || !read_number(arena, text, p, &at) || strpbrk(at.end, "0123456789")
+		|| at.value != floor(at.value) || at.value < 1)
+		return 0;
+	*round = at.round;
+	return IS(behind, &at, "token", "context", "ctx", "(") || !at.end[strspn(at.end, " -~$)")]
+		? at.value
+		: 0;
+}
+
+double al_paper_format_bytes(struct al_arena *arena, const char *text)
+{
+	struct al_paper_facts facts;
+
+	al_paper_read_facts(arena, text, true, &facts);
+	return facts.has_several_formats ? 0 : facts.bytes;
+}

@@ -1,0 +1,18 @@
+/* Models by the labels that papers give them. */
+#pragma once
+
+#include "paper/subject.h"
+
+struct al_paper_model {
+	const char **names;
+	size_t n_names;
+	const char *word; /* by which the catalog knows it */
+	const char *from;
+	const char *config; /* that the catalog is given with the word; NULL: it knows it */
+	const struct al_paper_subject *subject; /* NULL: it can't be counted */
+	bool has_own_title; /* the first name; else the catalog's */
+	bool is_read, is_added;
+};
+
+/* NULL: the label names no model. */
+struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label);

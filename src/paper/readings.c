@@ -1,0 +1,223 @@
+/* Readings: the conventions under which a table's numbers may be printed, and the one that fits. */
+#include "paper/readings.h"
+
+#include "scenario/printed.h"
+
+static bool is_of_bytes(const struct al_paper_cell *cell)
+{
+	return cell->unit && strchr(cell->unit, 'B') && strcmp(cell->unit, "B") != 0;
+}
+
+/* Of the printed unit: 10^9 of GB, or 2^30. */
+static double factor_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB"};
+	const int found = cell->unit ? al_find_name(cell->unit, units, 4) : -1;
+
+	return found >= 0 && reading->is_binary ? exp2(10 * (found + 1))
+						: (double)al_unit_factor(cell->unit);
+}
+
+double al_paper_tokens_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	return cell->tokens == 0     ? reading->tokens
+		: reading->has_round ? cell->round_tokens
+				     : cell->tokens;
+}
+
+static double per_token(const struct al_paper_cell *cell, double bytes)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < cell->subject->n_cached; i++)
+		sum += cell->subject->cached[i].elements * bytes;
+	return sum;
+}
+
+double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	const struct al_paper_subject *s = cell->subject;
+	const double bytes = cell->bytes > 0 ? cell->bytes : reading->bytes;
+
+	switch (cell->meaning) {
+	case AL_MEANS_SIZE:
+		return s->sizes[cell->size];
+	case AL_MEANS_TOTAL:
+		return s->totals[cell->size == AL_TOTAL_PARAMETERS ? reading->total : cell->size]
+			/ factor_of(cell, reading);
+	case AL_MEANS_WEIGHTS:
+		return is_of_bytes(cell)
+			? s->totals[AL_TOTAL_PARAMETERS] * bytes / factor_of(cell, reading)
+			: 0;
+	case AL_MEANS_CACHE:
+		return is_of_bytes(cell)
+			? al_paper_cache_bytes(s, al_paper_tokens_of(cell, reading),
+				  cell->batch > 0 ? cell->batch : 1, bytes, cell->is_whole,
+				  !cell->has_no_states)
+				/ factor_of(cell, reading)
+			: 0;
+	case AL_MEANS_CACHE_OF_TOKEN:
+		return per_token(cell,
+			       is_of_bytes(cell)	      ? bytes
+				       : reading->is_elements ? 1
+							      : bytes)
+			/ factor_of(cell, reading);
+	default:
+		return 0;
+	}
+}
+
+/* Papers disagree on whether a window's layers keep all tokens, and whether states are a cache. */
+void al_paper_read_cell(struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	double first = 0;
+
+	for (int i = 0; i < 4; i++) {
+		cell->is_whole = (i & 1) != 0;
+		cell->has_no_states = (i & 2) != 0;
+		cell->right = al_paper_value(cell, reading);
+		cell->holds = cell->right > 0
+			&& fabs(cell->value - cell->right) <= cell->half * (1 + 1e-9);
+		if (cell->holds || cell->meaning != AL_MEANS_CACHE)
+			return;
+		first = i == 0 ? cell->right : first;
+	}
+	cell->is_whole = false;
+	cell->has_no_states = cell->subject->state_bytes > 0;
+	cell->right = cell->has_no_states ? al_paper_value(cell, reading) : first;
+}
+
+/* How much a cell that fits tells: the digits that chance would have had to hit. */
+static double weight_of(const struct al_paper_cell *cell)
+{
+	const double digits = log10(cell->value / (2 * cell->half));
+
+	return digits < 0.3 ? 0.3 : digits > 4 ? 4 : digits;
+}
+
+/* Half or twice of it: of readings that fit no cell, the one that most cells are so near to. */
+static bool is_near(const struct al_paper_cell *cell)
+{
+	return fabs(2 * cell->value - cell->right) <= 2 * cell->half
+		|| fabs(cell->value - 2 * cell->right) <= cell->half;
+}
+
+static void try(struct al_paper_fit *best, struct al_paper_cell *const *cells, size_t n,
+	const struct al_paper_reading *reading)
+{
+	struct al_paper_fit fit = {.reading = *reading, .score = -reading->penalty};
+
+	for (size_t i = 0; i < n; i++) {
+		struct al_paper_cell cell = *cells[i];
+		al_paper_read_cell(&cell, reading);
+		const bool fits = cell.holds;
+		fit.n_fit += fits;
+		fit.n_other += cell.right > 0 && !fits;
+		fit.score += fits ? weight_of(cells[i]) : is_near(&cell) ? 0.1 : 0;
+		fit.evidence += fits ? weight_of(cells[i]) : 0;
+	}
+	if (best->n_fit + best->n_other == 0 || fit.score > best->score + 1e-9)
+		*best = fit;
+}
+
+static bool any(struct al_paper_cell *const *cells, size_t n,
+	bool (*is)(const struct al_paper_cell *cell))
+{
+	for (size_t i = 0; i < n; i++)
+		if (is(cells[i]))
+			return true;
+	return false;
+}
+
+static bool lacks_bytes(const struct al_paper_cell *cell)
+{
+	return cell->bytes == 0 && cell->meaning >= AL_MEANS_WEIGHTS;
+}
+
+static bool lacks_tokens(const struct al_paper_cell *cell)
+{
+	return cell->tokens == 0 && cell->meaning == AL_MEANS_CACHE;
+}
+
+static bool has_round(const struct al_paper_cell *cell)
+{
+	return cell->tokens > 0 && cell->tokens != cell->round_tokens;
+}
+
+static bool has_open_unit(const struct al_paper_cell *cell)
+{
+	return is_of_bytes(cell) && !strchr(cell->unit, 'i');
+}
+
+static bool is_total(const struct al_paper_cell *cell)
+{
+	return cell->meaning == AL_MEANS_TOTAL && cell->size == AL_TOTAL_PARAMETERS;
+}
+
+/* A choice, and what it costs to make it unasked, in digits. */
+struct choice {
+	double value, penalty;
+};
+static const struct choice bytes[] = {{2, 0}, {1, 0.6}, {4, 1}, {0.5, 1.2}},
+			   totals[] = {{AL_TOTAL_PARAMETERS, 0}, {AL_TOTAL_WITHOUT_EMBEDDING, 0.8},
+				   {AL_TOTAL_NON_EMBEDDING, 0.8}},
+			   contexts[] = {{4096, 1}, {8192, 1}, {2048, 1}, {1024, 1}, {16384, 1},
+				   {32768, 1}, {65536, 1.2}, {131072, 1}, {1000, 1.2},
+				   {128000, 1.2}, {262144, 1.2}, {1048576, 1.2}, {512, 1.2},
+				   {1, 1}},
+			   flags[] = {{0, 0}, {1, 0.2}};
+
+#define N_OF(list) (sizeof(list) / sizeof(*(list)))
+
+static void try_units(struct al_paper_fit *best, struct al_paper_cell *const *cells, size_t n,
+	struct al_paper_reading reading, enum al_paper_gb gb)
+{
+	const double penalty = reading.penalty;
+	const size_t most = any(cells, n, has_open_unit) ? 2 : 1;
+
+	for (size_t i = 0; i < most; i++) {
+		if (gb != AL_GB_ANY && most > 1 && (gb == AL_GB_BINARY) != (i == 1))
+			continue;
+		reading.is_binary = i == 1;
+		reading.penalty = penalty + 0.1 * (double)i;
+		try(best, cells, n, &reading);
+	}
+}
+
+static void try_tokens(struct al_paper_fit *best, struct al_paper_cell *const *cells, size_t n,
+	struct al_paper_reading reading, enum al_paper_gb gb)
+{
+	const double penalty = reading.penalty;
+	const bool lacks = any(cells, n, lacks_tokens);
+
+	for (size_t i = 0; i < (lacks ? N_OF(contexts) : 1); i++)
+		for (size_t k = 0; k < (any(cells, n, has_round) ? N_OF(flags) : 1); k++) {
+			reading.tokens = lacks ? contexts[i].value : 0;
+			reading.has_round = k == 1;
+			reading.penalty = penalty + (lacks ? contexts[i].penalty : 0)
+				+ flags[k].penalty;
+			try_units(best, cells, n, reading, gb);
+		}
+}
+
+struct al_paper_fit al_paper_best_reading(struct al_paper_cell *const *cells, size_t n,
+	enum al_paper_gb gb)
+{
+	struct al_paper_fit best = {0};
+	const size_t n_bytes = any(cells, n, lacks_bytes) ? N_OF(bytes) : 1;
+	const size_t n_totals = any(cells, n, is_total) ? N_OF(totals) : 1;
+	const bool is_of_token = n > 0 && cells[0]->meaning == AL_MEANS_CACHE_OF_TOKEN
+		&& !is_of_bytes(cells[0]);
+
+	for (size_t i = 0; i < n_bytes; i++)
+		for (size_t k = 0; k < n_totals; k++)
+			for (size_t e = 0; e < (is_of_token ? N_OF(flags) : 1); e++)
+				try_tokens(&best, cells, n,
+					(struct al_paper_reading){.bytes = bytes[i].value,
+						.total = (int)totals[k].value,
+						.is_elements = e == 1,
+						.penalty = bytes[i].penalty + totals[k].penalty
+							+ flags[e].penalty},
+					gb);
+	return best;
+}

@@ -1,0 +1,33 @@
+/* Readings: the conventions under which a table's numbers may be printed, and the one that fits. */
+#pragma once
+
+#include "paper/sheet.h"
+
+struct al_paper_reading {
+	double bytes; /* of a number whose format isn't stated */
+	double tokens; /* of a sequence whose length isn't stated */
+	int total; /* what parameters are: enum al_paper_total */
+	bool is_binary; /* GB is 2^30 bytes */
+	bool has_round; /* 8K is 8,000 */
+	bool is_elements; /* a cache without a unit counts numbers, not bytes */
+	double penalty; /* of choices that nobody stated, in digits */
+};
+
+struct al_paper_fit {
+	struct al_paper_reading reading;
+	size_t n_fit,
+		n_other; /* cells that are printed as the reading has it, and those that differ */
+	double score, evidence; /* in digits */
+};
+
+/* What the cell's number would be, in its unit; 0: it can't be derived. */
+double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
+
+/* Sets `right`, `is_whole` and `holds`. */
+void al_paper_read_cell(struct al_paper_cell *cell, const struct al_paper_reading *reading);
+
+/* The context that is meant. */
+double al_paper_tokens_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
+
+struct al_paper_fit al_paper_best_reading(struct al_paper_cell *const *cells, size_t n,
+	enum al_paper_gb gb);

@@ -1,0 +1,435 @@
+/* A table as rows, columns and cells of known meaning. */
+#include "paper/sheet.h"
+
+#include <strings.h>
+
+#include "scenario/printed.h"
+
+static const char *text_at(const struct al_paper_row *row, size_t column)
+{
+	return column < row->n_cells ? row->cells[column] : "";
+}
+
+bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out)
+{
+	struct al_printed printed;
+
+	if (!*text || strlen(text) > 40
+		|| !al_printed_parse(&printed, arena, al_paper_number(arena, text))
+		|| printed.is_fraction || !mpq_equal(printed.first, printed.last))
+		return false;
+	out->printed = text;
+	out->value = mpq_get_d(printed.first);
+	out->digits = printed.digits;
+	out->half = 0.5 * pow(10, -printed.digits) * (double)printed.scale;
+	out->unit = printed.unit;
+	return out->value > 0;
+}
+
+static bool is_number(struct al_arena *arena, const char *text)
+{
+	struct al_paper_cell cell;
+
+	return al_paper_cell_number(arena, text, &cell);
+}
+
+/* ---- heads ---- */
+
+static bool names_model(const struct al_paper_sheet *s, const struct al_paper_row *row)
+{
+	for (size_t i = 0; i < row->n_cells; i++)
+		if (al_paper_subject_find(s->subjects, row->cells[i]))
+			return true;
+	return false;
+}
+
+/* Rows above the first one with numbers, and of those with contexts as numbers the ones whose first
+ * cell is empty or goes on from above. */
+static bool is_head(const struct al_paper_sheet *s, size_t index)
+{
+	const struct al_paper_row *row = &s->table->rows[index], *first = &s->table->rows[0];
+	size_t n = 0, filled = 0;
+
+	for (size_t i = 0; i < row->n_cells; i++) {
+		n += is_number(s->arena, row->cells[i]);
+		filled += *row->cells[i] != '\0';
+	}
+	if (index == 0)
+		return n < filled && s->table->n_rows > 1;
+	if (!*text_at(row, 0) || strcmp(text_at(row, 0), text_at(first, 0)) == 0)
+		return index < 4;
+	return n == 0 && filled > 1 && !names_model(s, row);
+}
+
+/* The heads of a column from above, each once; one over several columns belongs to each. */
+static const char *head_text(const struct al_paper_sheet *s, size_t column)
+{
+	AL_TEXT(out);
+	const char *last = "";
+
+	for (size_t i = 0; i < s->n_heads; i++) {
+		const struct al_paper_row *row = &s->table->rows[i];
+		size_t from = column;
+		while (from > 0 && text_at(row, from) == al_paper_spanned)
+			from--;
+		const char *text = text_at(row, from);
+		if (*text && strcmp(text, last) != 0)
+			al_text_addf(&out, "%s%s", out.length ? " \n" : "", text);
+		last = text;
+	}
+	return al_strdup(s->arena, out.data);
+}
+
+/* A single one of the head's lines, from below, means what the column is. */
+static void read_meaning(const struct al_paper_sheet *s, struct al_paper_head *head)
+{
+	char *rest = al_strdup(s->arena, head->text), *line;
+	const char *lines[8];
+	size_t n = 0;
+
+	while (n < 8 && (line = strtok_r(rest, "\n", &rest)))
+		lines[n++] = line;
+	for (size_t i = n; i-- > 0 && head->meaning == AL_MEANS_NOTHING;) {
+		char *cut = al_strdup(s->arena, lines[i]);
+		const char *unit = al_paper_cut_unit(cut);
+		head->unit = head->unit ? head->unit : unit;
+		head->subject = head->subject ? head->subject
+					      : al_paper_subject_find(s->subjects, cut);
+		head->meaning = al_paper_meaning(s->arena, lines[i], &head->size);
+	}
+}
+
+static void read_head(const struct al_paper_sheet *s, size_t column)
+{
+	struct al_paper_head *head = &s->heads[column];
+	double round;
+
+	head->text = head_text(s, column);
+	al_paper_read_facts(s->arena, head->text, false, &head->facts);
+	read_meaning(s, head);
+	const bool is_bare = al_paper_tokens(s->arena, head->text, &round) > 0
+		|| al_paper_format_bytes(s->arena, head->text) > 0 || head->subject;
+	if (head->meaning == AL_MEANS_NOTHING && is_bare)
+		head->meaning = s->meaning;
+	if (!head->unit && head->facts.unit)
+		head->unit = head->facts.unit;
+}
+
+/* ---- the caption ---- */
+
+/* The one model that it names: the words up to a comma or a bracket, the longest name first. */
+static const struct al_paper_subject *find_in_text(const struct al_paper_sheet *s, const char *text)
+{
+	enum { MOST_WORDS = 4, MOST_STARTS = 80 };
+	const struct al_paper_subject *found = NULL;
+	size_t starts = 0;
+
+	for (const char *p = text; *p && starts < MOST_STARTS; starts++) {
+		const char *ends[MOST_WORDS];
+		size_t n = 0;
+		for (const char *q = p; n < MOST_WORDS && *q; q += strspn(q, " ")) {
+			q += strcspn(q, " ,.;:()");
+			while (*q == '.' && q[1] >= '0' && q[1] <= '9')
+				q += 1 + strcspn(q + 1, " ,.;:()");
+			ends[n++] = q;
+			if (*q != ' ')
+				break;
+		}
+		const char *next = p + strcspn(p, " ");
+		while (n-- > 0) {
+			const struct al_paper_subject *subject = al_paper_subject_find(s->subjects,
+				al_strndup(s->arena, p, (size_t)(ends[n] - p)));
+			if (!subject)
+				continue;
+			if (found && found != subject)
+				return NULL;
+			found = subject;
+			next = ends[n];
+			break;
+		}
+		p = next + strspn(next, " ,.;:()");
+	}
+	return found;
+}
+
+static void read_caption(struct al_paper_sheet *s)
+{
+	const char *normal = al_paper_normal(s->arena, s->caption);
+	int size;
+
+	al_paper_read_facts(s->arena, s->caption, true, &s->facts);
+	s->subject = find_in_text(s, s->caption);
+	if (strstr(normal, "KVCACHE") && al_paper_meaning(s->arena, s->caption, &size))
+		s->meaning = strstr(normal, "PERTOKEN") ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
+}
+
+/* ---- rows ---- */
+
+/* What a row states. */
+struct row {
+	const struct al_paper_row *row;
+	const struct al_paper_subject *subject;
+	double tokens, round_tokens, batch, bytes;
+	bool is_method; /* another method is applied to the model */
+	bool is_other; /* that, or of what has no known name */
+};
+
+static bool is_baseline(const char *text)
+{
+	static const char *const names[] = {"full", "full cache", "full kv", "full attention",
+		"baseline", "original", "dense", "none", "-", "vanilla", "fp16", "bf16", "default"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcasecmp(text, names[i]) == 0)
+			return true;
+	return !*text;
+}
+
+/* The model with as many key heads as the attention has: "MHA", "MQA"; NULL: another mechanism. */
+static const struct al_paper_subject *with_attention(const struct al_paper_sheet *s,
+	const struct al_paper_subject *subject, const char *attention)
+{
+	const char *normal = al_paper_normal(s->arena, attention);
+	const double heads = subject->sizes[AL_DIM_HEADS], kv = subject->sizes[AL_DIM_KV_HEADS];
+	const bool is_mha = strcmp(normal, "MHA") == 0, is_mqa = strcmp(normal, "MQA") == 0;
+	const bool is_gqa = strcmp(normal, "GQA") == 0, is_mla = strcmp(normal, "MLA") == 0;
+
+	if (!*normal || (is_gqa && kv > 1 && kv < heads)
+		|| (is_mla && !subject->has_plain_cache && kv > 0))
+		return subject;
+	if ((!is_mha && !is_mqa) || !subject->has_plain_cache)
+		return NULL;
+	struct al_paper_subject *out = al_new(s->arena, struct al_paper_subject);
+	*out = *subject;
+	out->cached = al_new(s->arena, struct al_paper_cached);
+	*out->cached = *subject->cached;
+	out->sizes[AL_DIM_KV_HEADS] = is_mha ? heads : 1;
+	out->cached->elements *= out->sizes[AL_DIM_KV_HEADS] / kv;
+	memset(out->totals, 0, sizeof(out->totals));
+	return out;
+}
+
+static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head *head,
+	const char *text, struct row *out)
+{
+	struct al_paper_cell number;
+
+	if (head->meaning == AL_MEANS_CONTEXT) {
+		const bool is_k = head->unit && strcmp(head->unit, "k") == 0;
+		out->tokens = al_paper_tokens(s->arena, text, &out->round_tokens);
+		if (is_k && out->tokens > 0 && out->tokens < 1024) {
+			out->round_tokens = 1000 * out->tokens;
+			out->tokens *= 1024;
+		}
+	} else if (head->meaning == AL_MEANS_BATCH && al_paper_cell_number(s->arena, text, &number))
+		out->batch = number.value;
+	else if (head->meaning == AL_MEANS_FORMAT) {
+		const bool is_bits = al_paper_cell_number(s->arena, text, &number);
+		out->bytes = is_bits ? number.value / 8 : al_paper_format_bytes(s->arena, text);
+		out->is_method |= *text && out->bytes == 0;
+	} else if (head->meaning == AL_MEANS_METHOD)
+		out->is_method |= !is_baseline(text) && strcmp(text, "1") != 0;
+}
+
+/* What is neither a model nor a context with its K in the first column is of something else. */
+static void read_label(const struct al_paper_sheet *s, const char *text, struct row *out)
+{
+	const double tokens = al_paper_tokens(s->arena, text, &out->round_tokens);
+
+	if (tokens > 0 && text[strcspn(text, "kKMt")])
+		out->tokens = tokens;
+	else if (!is_baseline(text))
+		out->is_other = true;
+}
+
+/* The sizes that the row itself has, as a model of keys and values in every layer; NULL: not
+ * all. */
+static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s,
+	const struct row *row, const struct al_paper_subject *named, size_t *n_other,
+	size_t *n_same)
+{
+	struct al_paper_subject *out = al_new(s->arena, struct al_paper_subject);
+	struct al_paper_cell cell;
+	double *sizes = out->sizes;
+
+	for (size_t i = 0; i < s->table->n_columns; i++) {
+		const struct al_paper_head *head = &s->heads[i];
+		if (head->meaning != AL_MEANS_SIZE
+			|| !al_paper_cell_number(s->arena, text_at(row->row, i), &cell))
+			continue;
+		sizes[head->size] = cell.value;
+		*n_other += named && named->sizes[head->size] != cell.value;
+		*n_same += named && named->sizes[head->size] == cell.value;
+	}
+	if (sizes[AL_DIM_KV_HEADS] == 0)
+		sizes[AL_DIM_KV_HEADS] = sizes[AL_DIM_HEADS];
+	if (sizes[AL_DIM_HEAD_DIM] == 0 && sizes[AL_DIM_HEADS] > 0)
+		sizes[AL_DIM_HEAD_DIM] = sizes[AL_DIM_WIDTH] / sizes[AL_DIM_HEADS];
+	const double elements = 2 * sizes[AL_DIM_LAYERS] * sizes[AL_DIM_KV_HEADS]
+		* sizes[AL_DIM_HEAD_DIM];
+	if (elements == 0)
+		return NULL;
+	out->title = text_at(row->row, 0);
+	out->from = "sizes of the row";
+	out->cached = al_new(s->arena, struct al_paper_cached);
+	*out->cached = (struct al_paper_cached){.elements = elements};
+	out->n_cached = 1;
+	out->has_plain_cache = out->is_of_row = true;
+	return out;
+}
+
+/* A row whose sizes are another model's is not of the one that it names. */
+static void check_sizes(const struct al_paper_sheet *s, struct row *row)
+{
+	size_t n_other = 0, n_same = 0;
+	const struct al_paper_subject *own = own_subject(s, row, row->subject, &n_other, &n_same);
+
+	if (row->subject && (n_other == 0 || (n_other == 1 && n_same >= 2)))
+		return;
+	if (!row->subject && !own)
+		return;
+	row->subject = own;
+	row->is_other = !own;
+}
+
+static void read_row(const struct al_paper_sheet *s, const struct al_paper_subject *section,
+	struct row *out)
+{
+	const char *attention = NULL;
+	bool has_label = false;
+
+	for (size_t i = 0; i < s->table->n_columns; i++) {
+		const char *text = text_at(out->row, i);
+		const struct al_paper_head *head = &s->heads[i];
+		const struct al_paper_subject *named = is_number(s->arena, text)
+			? NULL
+			: al_paper_subject_find(s->subjects, text);
+		if (named && out->subject && named != out->subject)
+			out->is_other = true;
+		out->subject = named ? named : out->subject;
+		if (head->meaning == AL_MEANS_ATTENTION)
+			attention = text;
+		else if (head->meaning != AL_MEANS_NOTHING && head->meaning != AL_MEANS_MODEL)
+			read_fact(s, head, text, out);
+		else if (!named && (i == 0 || head->meaning == AL_MEANS_MODEL))
+			read_label(s, text, out);
+		has_label |= named != NULL;
+	}
+	if (!has_label)
+		out->subject = section ? section : s->subject;
+	if (attention && out->subject)
+		out->subject = with_attention(s, out->subject, attention);
+	check_sizes(s, out);
+}
+
+/* ---- cells ---- */
+
+static const char *unit_of(const struct al_paper_sheet *s, const struct al_paper_head *head,
+	const char *own)
+{
+	const char *unit = own ? own : head->unit;
+	const bool takes_bytes = head->meaning == AL_MEANS_CACHE
+		|| head->meaning == AL_MEANS_WEIGHTS;
+
+	return unit || !takes_bytes ? unit : s->facts.unit;
+}
+
+static double first_of(double a, double b, double c)
+{
+	return a > 0 ? a : b > 0 ? b : c;
+}
+
+static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t index, size_t column)
+{
+	enum { MOST_CELLS = 4000 };
+	const struct al_paper_head *head = &s->heads[column];
+	const char *text = text_at(row->row, column);
+	struct al_paper_cell cell = {0};
+	const bool is_mixed = head->facts.has_several_tokens || head->facts.has_several_formats
+		|| head->facts.has_several_batches || head->facts.is_shared || s->facts.is_shared;
+
+	if (head->meaning < AL_MEANS_SIZE || is_mixed || s->n >= MOST_CELLS
+		|| !al_paper_cell_number(s->arena, text, &cell))
+		return;
+	cell.subject = head->subject ? head->subject : row->subject;
+	if (!cell.subject || (cell.subject->is_of_row && head->meaning <= AL_MEANS_WEIGHTS))
+		return;
+	cell.line = row->row->line;
+	cell.row = index;
+	cell.column = column;
+	cell.meaning = head->meaning;
+	cell.size = head->size;
+	cell.unit = unit_of(s, head, cell.unit);
+	const struct al_paper_facts *facts = &s->facts;
+	const double of_caption = facts->has_several_tokens ? 0 : facts->tokens;
+	cell.tokens = first_of(head->facts.tokens, row->tokens, of_caption);
+	cell.round_tokens = head->facts.tokens > 0 ? head->facts.round_tokens
+		: row->tokens > 0		   ? row->round_tokens
+						   : facts->round_tokens;
+	cell.batch = first_of(head->facts.batch, row->batch,
+		facts->has_several_batches ? 0 : facts->batch);
+	cell.bytes = first_of(head->facts.bytes, row->bytes,
+		facts->has_several_formats ? 0 : facts->bytes);
+	cell.tokens_from = head->facts.tokens > 0 ? "head"
+		: row->tokens > 0		  ? "row"
+		: cell.tokens > 0		  ? "caption"
+						  : NULL;
+	cell.bytes_from = head->facts.bytes > 0 ? "head"
+		: row->bytes > 0		? "row"
+		: cell.bytes > 0		? "caption"
+						: NULL;
+	*AL_APPEND(s->arena, s->cells, s->n, s->room) = cell;
+}
+
+/* The model that a row alone in its table's width names is that of the rows below it. */
+static bool is_section(const struct al_paper_sheet *s, const struct al_paper_row *row,
+	const struct al_paper_subject **section)
+{
+	const char *text = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < row->n_cells; i++)
+		if (*row->cells[i]) {
+			text = row->cells[i];
+			n++;
+		}
+	if (n != 1 || is_number(s->arena, text))
+		return false;
+	*section = find_in_text(s, text);
+	return true;
+}
+
+static bool has_meaning(const struct al_paper_sheet *s)
+{
+	for (size_t i = 0; i < s->table->n_columns; i++)
+		if (s->heads[i].meaning >= AL_MEANS_SIZE)
+			return true;
+	return false;
+}
+
+void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
+	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects)
+{
+	const struct al_paper_table *t = &paper->tables[table];
+	const struct al_paper_subject *section = NULL;
+
+	*sheet = (struct al_paper_sheet){.arena = arena,
+		.paper = paper,
+		.table = t,
+		.subjects = subjects,
+		.caption = al_paper_caption(paper, arena, table),
+		.heads = al_new_array(arena, struct al_paper_head, t->n_columns)};
+	read_caption(sheet);
+	while (sheet->n_heads < t->n_rows && is_head(sheet, sheet->n_heads))
+		sheet->n_heads++;
+	for (size_t i = 0; i < t->n_columns; i++)
+		read_head(sheet, i);
+	for (size_t i = sheet->n_heads; has_meaning(sheet) && i < t->n_rows; i++) {
+		struct row row = {.row = &t->rows[i]};
+		if (is_section(sheet, row.row, &section))
+			continue;
+		read_row(sheet, section, &row);
+		for (size_t k = 0; !row.is_other && !row.is_method && k < t->n_columns; k++)
+			add_cell(sheet, &row, i, k);
+	}
+}

@@ -1,0 +1,55 @@
+/* A table as rows, columns and cells of known meaning. */
+#pragma once
+
+#include "paper/derive.h"
+
+/* A number, and what it is of. */
+struct al_paper_cell {
+	size_t line, row, column;
+	const char *printed;
+	double value, half; /* half: of the last printed digit */
+	int digits;
+	const char *unit; /* its own, else the column's, else the caption's */
+	enum al_meaning meaning;
+	int size; /* of the meaning */
+	const struct al_paper_subject *subject;
+	double tokens, round_tokens, batch, bytes; /* 0: not stated */
+	const char *tokens_from, *bytes_from; /* "caption"; NULL: not stated */
+	double right; /* by a reading, in the printed unit; 0: it can't be derived */
+	bool holds;
+	bool is_whole; /* as if each layer kept the whole context */
+	bool has_no_states; /* nor are recurrent states counted */
+};
+
+struct al_paper_head {
+	const char *text;
+	enum al_meaning meaning;
+	int size;
+	const char *unit;
+	struct al_paper_facts facts;
+	const struct al_paper_subject *subject;
+};
+
+struct al_paper_sheet {
+	struct al_arena *arena;
+	const struct al_paper *paper;
+	const struct al_paper_table *table;
+	struct al_paper_subjects *subjects;
+	const char *caption;
+	struct al_paper_facts facts; /* of the caption */
+	const struct al_paper_subject *subject; /* that the caption names */
+	enum al_meaning meaning; /* of cells whose head has none, by the caption */
+	struct al_paper_head *heads; /* [table->n_columns] */
+	size_t n_heads; /* rows of heads */
+	struct al_paper_cell *cells;
+	size_t n, room;
+};
+
+void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
+	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects);
+
+/* A number as a cell prints it, without what comes after it; false: it prints none. */
+bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out);
+
+/* The unit at a head's end, which is cut off; NULL: there is none (draft.c). */
+const char *al_paper_cut_unit(char *head);

@@ -1,0 +1,67 @@
+/* Subjects: the models that a paper names, and their sizes. */
+#pragma once
+
+#include "catalog/catalog.h"
+
+/* Numbers that one more token adds to the cache of a sequence, up to `limit` tokens (0: always);
+ * `bytes` of each number where the model fixes its format, else 0. */
+struct al_paper_cached {
+	double elements, limit, bytes;
+};
+
+enum al_paper_size {
+	AL_DIM_LAYERS,
+	AL_DIM_WIDTH, /* d_model */
+	AL_DIM_HEADS,
+	AL_DIM_KV_HEADS,
+	AL_DIM_HEAD_DIM,
+	AL_N_SIZES,
+};
+
+enum al_paper_total {
+	AL_TOTAL_PARAMETERS,
+	AL_TOTAL_ACTIVE, /* parameters that work on one token */
+	AL_TOTAL_WITHOUT_EMBEDDING,
+	AL_TOTAL_NON_EMBEDDING, /* nor the head */
+	AL_N_TOTALS,
+};
+
+/* What is not known is 0. */
+struct al_paper_subject {
+	const char *title, *from; /* "Llama 3 8B"; "built in", "configs/ours.json" */
+	double sizes[AL_N_SIZES];
+	double totals[AL_N_TOTALS];
+	struct al_paper_cached *cached;
+	size_t n_cached;
+	double state_bytes; /* that a sequence takes, however long it is */
+	bool is_of_row; /* made of a row's sizes */
+	bool has_plain_cache; /* keys and values of each key head in each layer */
+};
+
+/* All that are known, read once for a paper. */
+struct al_paper_subjects {
+	struct al_arena *arena;
+	struct al_catalog *catalog;
+	struct al_paper_model *models;
+	size_t n, room;
+};
+
+/* The built-in models, those of models.json, and each NAME.json of `folder`, which may be NULL;
+ * `is_required`: it must be a folder. */
+bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena *arena,
+	struct al_catalog *catalog, const char *folder, bool is_required,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The word by which the catalog knows the model that a label names; NULL: it names none. */
+const char *al_paper_model_word(struct al_paper_subjects *subjects, const char *label);
+
+/* The model itself; NULL: the label names none, or it can't be counted. */
+const struct al_paper_subject *al_paper_subject_find(struct al_paper_subjects *subjects,
+	const char *label);
+
+/* Tokens of a sequence that a part of the cache keeps; all of them if windows aren't counted. */
+double al_paper_kept(const struct al_paper_cached *cached, double tokens, bool is_whole);
+
+/* Bytes of the cache of `batch` sequences of `tokens` tokens, of numbers of `bytes` bytes. */
+double al_paper_cache_bytes(const struct al_paper_subject *subject, double tokens, double batch,
+	double bytes, bool is_whole, bool has_states);

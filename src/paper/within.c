@@ -1,0 +1,365 @@
+/* Relations within a table, for which no model is needed: a column that is the difference, ratio or
+ * product of two others, the sum or mean of those next to it, or a share of the marked row. One
+ * that holds in nearly all rows is meant, and the row in which it fails is named. */
+#include "paper/within.h"
+
+#include "scenario/printed.h"
+#include "scenario/scenario.h"
+
+enum form {
+	DIFFERENCE,
+	RATIO,
+	PERCENT, /* of b that a is */
+	FALL, /* from b to a, in percent */
+	RISE,
+	INVERSE, /* of a and b in the marked row: b over a */
+	PRODUCT,
+	SUM,
+	MEAN,
+	N_FORMS,
+};
+
+static const char *const operations[N_FORMS] = {[DIFFERENCE] = "the difference",
+	[RATIO] = "the ratio",
+	[PERCENT] = "the percentage",
+	[FALL] = "the fall in percent",
+	[RISE] = "the rise in percent",
+	[INVERSE] = "the inverse ratio",
+	[PRODUCT] = "the product",
+	[SUM] = "the sum",
+	[MEAN] = "the mean"};
+
+/* Column t of columns a and b; of SUM and MEAN from a to b. */
+struct relation {
+	enum form form;
+	size_t t, a, b;
+	bool is_of_base; /* b is a in the marked row */
+};
+
+struct number {
+	double value, half; /* half 0: there is none */
+	int digits;
+	const char *text;
+};
+
+struct within {
+	const struct al_paper_sheet *sheet;
+	struct al_arena *arena;
+	struct number *numbers; /* [n_rows][n_columns] */
+	size_t n_rows, n_columns;
+	double *spans; /* [n_columns]: between the least and the greatest number */
+	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
+	bool *is_named; /* [n_rows]: a finding has the row */
+	struct relation *found; /* [n_columns] */
+	size_t n_found;
+	double least; /* digits that a relation must have hit */
+};
+
+static const struct number *at(const struct within *w, size_t row, size_t column)
+{
+	return &w->numbers[row * w->n_columns + column];
+}
+
+/* ---- numbers ---- */
+
+static bool is_summary(const char *label)
+{
+	static const char *const words[] = {"Average", "Avg", "Mean", "Total", "Sum", "Improvement",
+		"Gain", "Speedup", "Delta", "Median", "Std"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strncmp(label, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
+static void read_numbers(struct within *w)
+{
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct al_paper_row *row = &w->sheet->table->rows[w->sheet->n_heads + i];
+		for (size_t k = 0; k < row->n_cells && k < w->n_columns; k++) {
+			struct al_paper_cell cell;
+			struct number *number = &w->numbers[i * w->n_columns + k];
+			number->text = row->cells[k];
+			if (is_summary(row->cells[0])
+				|| !al_paper_cell_number(w->arena, row->cells[k], &cell))
+				continue;
+			const double scale = (double)al_unit_factor(cell.unit);
+			*number = (struct number){cell.value * scale, cell.half * scale,
+				cell.digits, row->cells[k]};
+		}
+	}
+}
+
+static void find_spans(struct within *w)
+{
+	for (size_t k = 0; k < w->n_columns; k++) {
+		double least = INFINITY, most = 0;
+		for (size_t i = 0; i < w->n_rows; i++)
+			if (at(w, i, k)->half > 0) {
+				least = fmin(least, at(w, i, k)->value);
+				most = fmax(most, at(w, i, k)->value);
+			}
+		w->spans[k] = most > least ? most - least : 0;
+	}
+}
+
+/* The row in which the column prints 1, 100 or a dash is that to which others refer; else the
+ * first. */
+static void find_bases(struct within *w, size_t column)
+{
+	size_t base = 0;
+
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct number *n = at(w, i, column);
+		const char *text = n->text ? n->text : "";
+		if (n->half > 0 ? n->value == 1 || n->value == 100
+				: !*text || strcmp(text, "-") == 0 || strcmp(text, "--") == 0
+					|| strcmp(text, "\u2013") == 0)
+			base = i;
+		w->bases[i] = base;
+	}
+}
+
+/* ---- a relation in a row ---- */
+
+struct range {
+	double low, high;
+};
+
+static double apply(enum form form, double a, double b)
+{
+	switch (form) {
+	case DIFFERENCE:
+		return a - b;
+	case RATIO:
+		return a / b;
+	case PERCENT:
+		return 100 * a / b;
+	case FALL:
+		return 100 * (b - a) / b;
+	case RISE:
+		return 100 * (a - b) / b;
+	case INVERSE:
+		return b / a;
+	default:
+		return a * b;
+	}
+}
+
+static bool sum_of(const struct within *w, const struct relation *r, size_t row, struct range *out)
+{
+	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
+
+	*out = (struct range){0, 0};
+	for (size_t k = r->a; k <= r->b; k++) {
+		const struct number *number = at(w, row, k);
+		if (number->half == 0)
+			return false;
+		out->low += (number->value - number->half) / n;
+		out->high += (number->value + number->half) / n;
+	}
+	return true;
+}
+
+/* What the column would be in the row, within what rounding allows. */
+static bool expect(const struct within *w, const struct relation *r, size_t row, struct range *out)
+{
+	if (r->form >= SUM)
+		return sum_of(w, r, row, out);
+	const size_t base = r->is_of_base ? w->bases[row] : row;
+	const struct number *a = at(w, row, r->a), *b = at(w, base, r->b);
+	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half)
+		return false;
+	/* counts, as of heads, are exact */
+	const bool is_exact = r->form == PRODUCT && a->digits == 0 && b->digits == 0;
+	*out = (struct range){INFINITY, -INFINITY};
+	for (int i = 0; i < 4; i++) {
+		const double da = is_exact ? 0 : a->half, db = is_exact ? 0 : b->half;
+		const double value = apply(r->form, a->value + (i & 1 ? da : -da),
+			b->value + (i & 2 ? db : -db));
+		out->low = fmin(out->low, value);
+		out->high = fmax(out->high, value);
+	}
+	return true;
+}
+
+/* ---- judging ---- */
+
+struct trial {
+	size_t n_hold, n_fail, failed[2];
+	double digits; /* that chance would have had to hit */
+};
+
+/* Cut off instead of rounded holds, too. */
+static bool holds(const struct number *t, const struct range *range)
+{
+	const double slack = 1e-9 * fabs(t->value);
+
+	return t->value >= range->low - 2 * t->half - slack
+		&& t->value <= range->high + 2 * t->half + slack;
+}
+
+static bool try(const struct within *w, const struct relation *r, struct trial *out)
+{
+	*out = (struct trial){0};
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const struct number *t = at(w, i, r->t);
+		struct range range;
+		if (t->half == 0 || !expect(w, r, i, &range))
+			continue;
+		if (holds(t, &range)) {
+			const double chance = (range.high - range.low + 4 * t->half)
+				/ (w->spans[r->t] + 4 * t->half);
+			out->n_hold++;
+			out->digits -= log10(fmin(chance, 1));
+		} else if (out->n_fail < 2)
+			out->failed[out->n_fail++] = i;
+		else
+			return false;
+	}
+	const size_t most = out->n_hold + out->n_fail >= 10 ? 2 : 1;
+	return out->n_hold >= 4 && out->n_fail <= most && out->digits >= w->least;
+}
+
+static const char *say(const struct within *w, const struct relation *r, size_t row)
+{
+	const struct number *a = at(w, row, r->a),
+			    *b = at(w, r->is_of_base ? w->bases[row] : row, r->b);
+
+	if (r->form >= SUM)
+		return al_format(w->arena, "%s of columns %zu to %zu", operations[r->form],
+			r->a + 1, r->b + 1);
+	return al_format(w->arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
+		r->is_of_base ? ", that of the row that others refer to" : "");
+}
+
+static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row,
+	struct al_paper_findings *out, struct al_lint_counts *counts)
+{
+	const struct number *t = at(w, row, r->t);
+	struct range range;
+
+	if (w->is_named[row] || !expect(w, r, row, &range))
+		return;
+	w->is_named[row] = true;
+	const double right = (range.low + range.high) / 2;
+	struct al_paper_suspect suspect = {.printed = t->text,
+		.value = t->value,
+		.right = right,
+		.half = t->half,
+		.digits = t->digits};
+	const struct al_paper_cause cause = al_paper_find_cause(w->arena, &suspect);
+	const bool has_cause = cause.name && !cause.is_note && right > 0;
+	const char *instead = al_paper_instead(w->arena, t->text, right, t->digits);
+	al_paper_findings_add(out,
+		(struct al_paper_finding){.line = w->sheet->table->rows[w->sheet->n_heads + row]
+							  .line,
+			.printed = t->text,
+			.expected = al_format(w->arena, "%.*f", t->digits + 1, right),
+			.verdict = al_verdict_names[AL_INCONSISTENT],
+			.cause = has_cause ? cause.name : NULL,
+			.instead = instead,
+			.derivation = al_format(w->arena, "%s, as in %zu other rows",
+				say(w, r, row), trial->n_hold),
+			.note = al_format(w->arena, "erratum? %s",
+				has_cause ? cause.text
+					  : al_format(w->arena, "write %s", instead))});
+	counts->verdicts[AL_INCONSISTENT]++;
+	counts->numbers++;
+}
+
+static bool is_source(const struct relation *r, size_t column)
+{
+	return r->form >= SUM ? column >= r->a && column <= r->b : column == r->a || column == r->b;
+}
+
+/* a = t + b is t = a - b again. */
+static bool is_known(const struct within *w, const struct relation *r)
+{
+	for (size_t i = 0; i < w->n_found; i++)
+		if (is_source(&w->found[i], r->t) && is_source(r, w->found[i].t))
+			return true;
+	return false;
+}
+
+static void judge(struct within *w, const struct relation *r, struct al_paper_findings *out,
+	struct al_lint_counts *counts, bool *is_found)
+{
+	struct trial trial;
+
+	if (*is_found || is_known(w, r) || !try(w, r, &trial))
+		return;
+	*is_found = true;
+	w->found[w->n_found++] = *r;
+	counts->numbers += trial.n_hold;
+	counts->verdicts[AL_REPRODUCED] += trial.n_hold;
+	for (size_t i = 0; i < trial.n_fail; i++)
+		name(w, r, &trial, trial.failed[i], out, counts);
+}
+
+/* ---- all relations ---- */
+
+/* The plainest form first: a column is the first one that holds. */
+static bool judge_sums(struct within *w, size_t t, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	bool is_found = false;
+
+	for (int form = SUM; form <= MEAN; form++)
+		for (size_t n = 2; n < w->n_columns; n++) {
+			if (t >= n)
+				judge(w,
+					&(struct relation){(enum form)form, t, t - n, t - 1, false},
+					out, counts, &is_found);
+			if (t + n < w->n_columns)
+				judge(w,
+					&(struct relation){(enum form)form, t, t + 1, t + n, false},
+					out, counts, &is_found);
+		}
+	return is_found;
+}
+
+static void judge_column(struct within *w, size_t t, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	bool is_found = w->spans[t] == 0 || judge_sums(w, t, out, counts);
+
+	find_bases(w, t);
+	for (int form = 0; form < SUM && !is_found; form++)
+		for (size_t a = 0; a < w->n_columns && !is_found; a++)
+			for (size_t b = 0; b < w->n_columns && !is_found; b++) {
+				if (a == t || b == t || w->spans[a] == 0)
+					continue;
+				const bool is_of_base = a == b;
+				const bool is_of_two = form == PRODUCT ? b > a : form != INVERSE;
+				if (!is_of_base ? !is_of_two : form == PRODUCT)
+					continue;
+				judge(w, &(struct relation){(enum form)form, t, a, b, is_of_base},
+					out, counts, &is_found);
+			}
+}
+
+void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	enum { LEAST_ROWS = 5, MOST_ROWS = 20000, MOST_COLUMNS = 16 };
+	AL_ARENA(scratch);
+	struct within w = {.sheet = sheet,
+		.arena = out->arena,
+		.n_rows = sheet->table->n_rows - sheet->n_heads,
+		.n_columns = sheet->table->n_columns};
+
+	if (w.n_rows < LEAST_ROWS || w.n_rows > MOST_ROWS || w.n_columns > MOST_COLUMNS)
+		return;
+	w.numbers = al_new_array(&scratch, struct number, w.n_rows * w.n_columns);
+	w.spans = al_new_array(&scratch, double, w.n_columns);
+	w.bases = al_new_array(&scratch, size_t, w.n_rows);
+	w.found = al_new_array(&scratch, struct relation, w.n_columns);
+	w.is_named = al_new_array(&scratch, bool, w.n_rows);
+	w.least = 4 + 3 * log10((double)w.n_columns);
+	read_numbers(&w);
+	find_spans(&w);
+	for (size_t t = w.n_columns; t-- > 0;)
+		judge_column(&w, t, out, counts);
+}
