@@ -122,6 +122,9 @@ struct al_ask_options {
 	 * question then fails with AL_ECANCELLED. NULL: no progress. */
 	bool (*progress)(void *context, const char *step, size_t done, size_t n);
 	void *context;
+	/* The name of a file of the answer that is to be its page, as --report makes one where a
+	 * command has that; NULL: none. */
+	const char *page;
 };
 
 /* As al_ask; `options` may be NULL. */
@@ -168,6 +171,9 @@ const char *al_answer_cell(struct al_answer *answer, size_t table, size_t row, s
 /* A cell's number as a double; false where it is missing or a text. */
 bool al_answer_number(const struct al_answer *answer, size_t table, size_t row, size_t column,
 	double *out);
+
+/* The answer as a text of one screen, 80 columns wide. */
+const char *al_answer_screen(struct al_answer *answer);
 
 /* The whole answer as the command line prints it under -f json. */
 const char *al_answer_json(struct al_answer *answer);

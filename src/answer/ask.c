@@ -10,7 +10,7 @@ struct al_answer {
 	struct al_session session;
 	struct al_watch caller;
 	struct al_mount mount; /* what was given, until it was answered, and what was written */
-	struct al_text json; /* data NULL: not written yet */
+	struct al_text printed, screen, json; /* the last two: data NULL: not written yet */
 };
 
 #define NAME(name, ...) {#name},
@@ -47,8 +47,16 @@ static char **copy_words(struct al_arena *arena, size_t n, const char *const *wo
 	return copies;
 }
 
+static bool has_page(const struct al_files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if (al_ends_with(files->items[i].path, ".html"))
+			return true;
+	return false;
+}
+
 static bool answer(struct al_session *session, const struct al_command *command, const char *name,
-	char **words, struct al_error *err)
+	char **words, struct al_text *printed, struct al_error *err)
 {
 	session->style = (struct al_style){.command = name, .claim = &session->claim};
 	if (!al_session_read(session, command, words, err)
@@ -58,9 +66,13 @@ static bool answer(struct al_session *session, const struct al_command *command,
 		return al_fail(err, AL_EINPUT, "--help: use the program for help");
 	if (!al_session_run(session, command, name, err))
 		return false;
-	AL_TEXT(unread);
-	return al_session_render(session, command, &unread, err)
-		&& al_files_write(&session->files, err);
+	al_text_init(printed);
+	if (!al_session_render(session, command, printed, err))
+		return false;
+	if (session->page && session->n_tables > 0 && !has_page(&session->files))
+		al_session_add_page(session, session->page, command->chart,
+			al_session_command_text(session));
+	return al_files_write(&session->files, err);
 }
 
 /* ---- what is given in memory ---- */
@@ -127,7 +139,8 @@ static bool ask(struct al_answer *a, const struct al_command *const *commands, s
 	const bool is_model = al_session_names_model(words[0]);
 	return find(commands, is_model ? "overview" : words[0], &index, err)
 		&& answer(&a->session, commands[index], names[index].name,
-			copy_words(&a->session.arena, n_words - !is_model, words + !is_model), err);
+			copy_words(&a->session.arena, n_words - !is_model, words + !is_model),
+			&a->printed, err);
 }
 
 bool al_ask_of(const struct al_command *const *commands, size_t n_words, const char *const *words,
@@ -138,8 +151,10 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	struct al_answer *a = al_alloc(1, sizeof(*a));
 
 	*a = (struct al_answer){0};
-	if (options)
+	if (options) {
 		a->caller = (struct al_watch){options->progress, options->context};
+		a->session.page = options->page;
+	}
 	a->session.caller = &a->caller;
 	al_session_begin(&a->session);
 	al_mount_init(&a->mount);
@@ -165,6 +180,8 @@ void al_answer_free(struct al_answer *a)
 		return;
 	al_session_finish(&a->session);
 	al_mount_finish(&a->mount);
+	al_text_finish(&a->printed);
+	al_text_finish(&a->screen);
 	al_text_finish(&a->json);
 	free(a);
 }
@@ -266,14 +283,28 @@ bool al_answer_number(const struct al_answer *a, size_t table, size_t row, size_
 
 /* ---- as the program prints it ---- */
 
+static const char *written(const struct al_answer *a, const struct al_writer *writer,
+	size_t n_lines, struct al_text *out)
+{
+	struct al_style style = a->session.style;
+
+	if (!out->data) {
+		al_text_init(out);
+		style.lines = n_lines;
+		al_write(writer, &style, AL_SESSION_TABLES(&a->session), a->session.n_tables, out);
+	}
+	return out->data;
+}
+
+const char *al_answer_screen(struct al_answer *a)
+{
+	return a->session.n_tables == 0 ? a->printed.data
+					: written(a, &al_writer_text, AL_SCREEN_LINES, &a->screen);
+}
+
 const char *al_answer_json(struct al_answer *a)
 {
-	if (!a->json.data) {
-		al_text_init(&a->json);
-		al_write(&al_writer_json, &a->session.style, AL_SESSION_TABLES(&a->session),
-			a->session.n_tables, &a->json);
-	}
-	return a->json.data;
+	return written(a, &al_writer_json, 0, &a->json);
 }
 
 /* ---- its files ---- */

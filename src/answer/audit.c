@@ -72,7 +72,10 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 			"--report describes one checkpoint; remove it or --against");
 	if (o->shard || o->fragment)
 		return al_audit_shard(session, o, path, config, err);
-	struct al_audit_run *run = al_audit_run_begin(session, o, path, config, err);
+	struct al_audit_asked asked = *o;
+	if (!o->report && !o->against)
+		asked.report = session->page;
+	struct al_audit_run *run = al_audit_run_begin(session, &asked, path, config, err);
 	if (!run)
 		return false;
 	run->take_matrix = take_matrix;

@@ -301,7 +301,7 @@ static const struct al_option_row output_rows[] = {
 	OPTION_TEXT(struct calibrate_options, target, "output", "DIR|FILE",
 		"folder to write calibration.safetensors to; with FILE.imatrix or FILE.gguf only "
 		"mean squares, for llama.cpp's quantizer",
-		.letter = 'o'),
+		.letter = 'o', .is_required = true),
 	OPTION_COUNT(struct calibrate_options, n_folds, "folds", "K",
 		"folds of sequences, which judge what the others fit (default 4)", .least = 1,
 		.most = AL_MOST_FOLDS),
@@ -434,9 +434,6 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 {
 	struct calibrating c = {.session = session, .options = session->options};
 
-	if (!c.options->target)
-		return al_fail(err, AL_EINPUT,
-			"pass -o DIR, the folder to write to, or -o FILE.imatrix");
 	if (c.options->has_behavior && is_imatrix(c.options->target))
 		return al_fail(err, AL_EINPUT,
 			"-o %s: an imatrix has no place for --behavior; remove it, or pass -o DIR",

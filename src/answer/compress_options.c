@@ -11,7 +11,7 @@ static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
 		"safetensors file to write, GGUF file of a GGUF source, or a new folder with the "
 		"source's shards, index, config.json and tokenizer",
-		.letter = 'o'),
+		.letter = 'o', .is_required = true),
 	OPTION_END,
 };
 
@@ -276,8 +276,6 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 /* A name that ends as another format's would be taken for one. */
 static bool check_file(const char *file, struct al_error *err)
 {
-	if (!file)
-		return al_fail(err, AL_EINPUT, "pass -o FILE, the checkpoint to write");
 	for (size_t i = 1; al_formats[i]; i++)
 		if (al_formats[i] != &al_format_gguf && al_ends_with(file, al_formats[i]->ending))
 			return al_fail(err, AL_EINPUT,

@@ -19,7 +19,7 @@ struct explore_options {
 
 static const struct al_option_row page_rows[] = {
 	OPTION_TEXT(struct explore_options, page, "output", "FILE.html", "file to write",
-		.letter = 'o'),
+		.letter = 'o', .is_required = true),
 	OPTION_END,
 };
 
@@ -226,8 +226,6 @@ static bool run(struct al_session *session, struct al_error *err)
 	const char *word = al_session_word(session, 0);
 	struct al_asked asked = o->asked;
 
-	if (!o->page)
-		return al_fail(err, AL_EINPUT, "pass -o FILE.html, the page to write");
 	if (!al_names_variants(&asked))
 		asked.variants = (struct al_texts){all, 1};
 	asked.keeps_all = true;

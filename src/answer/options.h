@@ -42,6 +42,7 @@ struct al_option_row {
 	const char *noun; /* what an unknown word isn't; NULL: the name */
 	bool shows_all; /* with it a text isn't cut to a screen */
 	bool is_advanced; /* `help COMMAND advanced` lists it, not `help COMMAND` */
+	bool is_required; /* there is no answer without it; it has a letter */
 };
 
 /* The place of a field whose type is checked: comparing pointers to different types doesn't

@@ -29,12 +29,12 @@ static void add_table(struct al_text *out, const struct al_page_chart *chart,
 	al_page_end_section(out);
 }
 
-void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,
-	const char *command)
+void al_session_add_page(struct al_session *session, const char *file,
+	const struct al_page_chart *chart, const char *command)
 {
 	const struct al_page_head head = {.title = title_of(session),
 		.summary = session->claim.pattern};
-	struct al_text *out = al_files_add_path(&session->files, session->output->report);
+	struct al_text *out = al_files_add_path(&session->files, file);
 
 	al_page_begin(out, &head);
 	for (size_t i = 0; i < session->n_tables; i++)

@@ -286,6 +286,16 @@ static bool check_words(const char *name, const char *words, const struct al_com
 			line->words[most], words, name);
 }
 
+static bool check_required(const char *name, const struct al_command *command,
+	const struct al_command_line *line, struct al_error *err)
+{
+	al_each_option (group, row, command->options)
+		if (row->is_required && !al_command_line_has(line, row))
+			return al_fail(err, AL_EINPUT, "pass -%c %s; see attnledger %s --help",
+				row->letter, row->argument, name);
+	return true;
+}
+
 /* With --help, help is printed whatever else is given. */
 bool al_session_read(struct al_session *session, const struct al_command *command, char **words,
 	struct al_error *err)
@@ -309,7 +319,8 @@ bool al_session_read(struct al_session *session, const struct al_command *comman
 bool al_session_run(struct al_session *session, const struct al_command *command, const char *name,
 	struct al_error *err)
 {
-	if (!check_words(name, command->words, &session->line, err))
+	if (!check_words(name, command->words, &session->line, err)
+		|| !check_required(name, command, &session->line, err))
 		return false;
 	const bool ok = command->run(session, err);
 
@@ -386,7 +397,8 @@ bool al_session_render(struct al_session *session, const struct al_command *comm
 		return false;
 	const char *file = session->output->file;
 	if (session->output->report)
-		al_session_add_page(session, command->chart, al_session_command_text(session));
+		al_session_add_page(session, session->output->report, command->chart,
+			al_session_command_text(session));
 	if (!session->prints_nothing)
 		render(session, command, file ? al_files_add_path(&session->files, file) : out);
 	return true;

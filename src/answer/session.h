@@ -61,6 +61,7 @@ struct al_session {
 	size_t n_cut; /* rows or lines that a short text left out */
 	bool answer_is_no; /* exit status 1 */
 	const struct al_watch *caller; /* of a library: nothing is printed; NULL: a program */
+	const char *page; /* of a library: the file of the answer's page; NULL: none is wanted */
 };
 
 /* An answer on a screen of 24 lines, whose last is the shell's. */
@@ -210,5 +211,5 @@ const char *al_session_target_text(struct al_session *session);
 const char *al_session_line_text(struct al_session *session, const char *options);
 
 /* page.c: adds the page of the answer's tables, which `command` gives again, to the files. */
-void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,
-	const char *command);
+void al_session_add_page(struct al_session *session, const char *file,
+	const struct al_page_chart *chart, const char *command);

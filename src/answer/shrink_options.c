@@ -8,7 +8,7 @@ static const char *const purposes[AL_N_SHRINK_FOR] = {"file", "cache"};
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_shrink_words, file, "output", "FILE|FOLDER",
 		"what to write: a GGUF file of a GGUF model, else a folder or a safetensors file",
-		.letter = 'o'),
+		.letter = 'o', .is_required = true),
 	OPTION_END,
 };
 
@@ -78,8 +78,6 @@ bool al_shrink_read(const struct al_shrink_words *o, struct al_shrink_goal *out,
 		.of_file = o->is_for == 0 || (o->is_for >> AL_SHRINK_FOR_FILE & 1),
 		.of_cache = o->is_for >> AL_SHRINK_FOR_CACHE & 1,
 	};
-	if (!o->file)
-		return al_fail(err, AL_EINPUT, "pass -o FILE, what to write");
 	if ((o->limit != NULL) == (o->budget != NULL))
 		return al_fail(err, AL_EINPUT,
 			"pass one of --limit 1%%ppl (as small as it can be) and --budget 50%% "
