@@ -1,6 +1,6 @@
 /* Describes the command line on standard output, as JSON made of the tables of commands and
- * options: tools/describe makes manual pages and completions for shells of it. The build alone
- * needs both. */
+ * options: tools/describe makes manual pages, completions for shells and the functions of Python of
+ * it. The build alone needs both. */
 
 #include "base/json.h"
 #include "answer/session.h"
@@ -22,6 +22,30 @@ static void add_texts(struct al_text *out, const char *key, const char *const *t
 	al_text_add(out, "]");
 }
 
+static const char *const kinds[] = {
+	[OPTION_IS_FLAG] = "flag",
+	[OPTION_IS_TEXT] = "text",
+	[OPTION_IS_LIST] = "list",
+	[OPTION_IS_COUNT] = "count",
+	[OPTION_IS_CHOICE] = "choice",
+	[OPTION_IS_SET] = "set",
+};
+
+/* What an option is that isn't given; null: nothing. */
+static void add_default(struct al_text *out, const struct al_option_row *row)
+{
+	al_text_add(out, "\"default\": ");
+	if (row->kind == OPTION_IS_TEXT && row->text)
+		al_json_quote(out, row->text);
+	else if (row->kind == OPTION_IS_CHOICE && row->fallback >= 0)
+		al_json_quote(out, row->words[row->fallback]);
+	else if (row->kind == OPTION_IS_COUNT && row->fallback != 0)
+		al_text_addf(out, "%" PRId64, row->fallback);
+	else
+		al_text_add(out, "null");
+	al_text_add(out, ", ");
+}
+
 static void add_option(struct al_text *out, const struct al_option_row *row)
 {
 	AL_TEXT(help);
@@ -29,9 +53,12 @@ static void add_option(struct al_text *out, const struct al_option_row *row)
 	al_text_add(out, "\t{");
 	add_text(out, "name", row->name);
 	add_text(out, "letter", (const char[]){row->letter, '\0'});
+	add_text(out, "kind", kinds[row->kind]);
 	add_text(out, "argument", row->argument ? row->argument : "");
 	add_text(out, "help", help.data);
-	al_text_addf(out, "\"is_list\": %s, ", row->kind == OPTION_IS_LIST ? "true" : "false");
+	add_default(out, row);
+	al_text_addf(out, "\"is_common\": %s, \"is_required\": %s, ",
+		al_option_is_common(row) ? "true" : "false", row->is_required ? "true" : "false");
 	add_texts(out, "words", row->words, row->n_words);
 	al_text_add(out, "}");
 }
