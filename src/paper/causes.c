@@ -49,7 +49,7 @@ static struct al_paper_cause find_unit(struct al_arena *arena, const struct al_p
 	if (factor == 1 || fabs(s->value - meant) > s->half * (1 + 1e-9))
 		return (struct al_paper_cause){0};
 	return (struct al_paper_cause){"unit",
-		al_format(arena, "holds if %s means %s", s->unit, other), true};
+		al_format(arena, "holds if %s means %s", s->unit, other), !s->is_unit_known};
 }
 
 static bool is_cut_off(const struct al_paper_suspect *s)

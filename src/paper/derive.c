@@ -213,6 +213,7 @@ static struct al_paper_cause find_cause(const struct deriving *d, const struct a
 		.half = cell->half,
 		.digits = cell->digits,
 		.unit = cell->unit,
+		.is_unit_known = d->options->gb != AL_GB_ANY,
 		.is_bytes = cell->meaning >= AL_MEANS_WEIGHTS,
 		.is_of_cache = cell->meaning >= AL_MEANS_CACHE,
 		.subject = cell->subject};

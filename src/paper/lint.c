@@ -31,6 +31,7 @@ void al_lint_table_init(struct al_table *table)
 
 struct linter {
 	const struct al_paper *paper;
+	const struct al_paper_options *options;
 	struct al_paper_subjects *subjects;
 	struct al_bound *bound;
 	struct al_arena *arena; /* the bound's */
@@ -69,18 +70,30 @@ static void add_truth(struct linter *l, const struct al_paper_site *site, mpq_sr
 			.is_contradicted = is_contradicted};
 }
 
-static const char *note_of(struct al_arena *arena, const struct al_paper_site *site,
-	mpq_srcptr value, const struct al_printed *printed)
+/* What may have happened to a number that is contradicted; another convention is no error. */
+static void explain(struct linter *l, const struct al_paper_site *site, mpq_srcptr value,
+	const struct al_printed *printed, struct al_paper_finding *finding)
 {
-	const char *number = al_strndup(arena, site->printed,
-		strspn(site->printed, "0123456789.,"));
-	const char *right = al_exact_decimal(arena, value, printed->digits);
+	const char *unit = printed->unit ? printed->unit : site->unit;
+	const struct al_paper_suspect suspect = {.printed = site->printed,
+		.value = mpq_get_d(printed->first),
+		.right = mpq_get_d(value),
+		.half = 0.5 * pow(10, -printed->digits) * (double)printed->scale,
+		.digits = printed->digits,
+		.unit = unit,
+		.is_unit_known = l->options->gb != AL_GB_ANY,
+		.is_bytes = unit && strchr(unit, 'B') && strcmp(unit, "B") != 0};
+	const struct al_paper_cause cause = al_paper_find_cause(l->arena, &suspect);
 
-	if (strchr(number, ','))
-		right = al_exact_grouped(arena, right);
-	return al_paper_is_slip(number, right) ? al_format(arena, "erratum? a slip for %s%s", right,
-		       site->printed + strlen(number))
-					       : "erratum?";
+	finding->cause = cause.name;
+	finding->note = !cause.name ? "erratum?"
+		: cause.is_note	    ? cause.text
+				    : al_format(l->arena, "erratum? %s", cause.text);
+	if (cause.is_note)
+		finding->verdict = al_verdict_names[AL_CONSISTENT];
+	else
+		finding->instead = al_paper_instead(l->arena, site->printed, suspect.right,
+			printed->digits);
 }
 
 /* A recomputed number in its message, and the right value. */
@@ -99,17 +112,18 @@ static void read_verdict(struct linter *l, size_t index)
 		.note = is_contradicted ? "erratum?" : al_table_text(l->verdicts, index, "note")};
 	struct al_printed printed;
 
-	l->counts->verdicts[verdict]++;
 	const bool is_number = al_printed_parse(&printed, l->arena, site->printed);
 	if (value->kind == AL_CELL_TEXT)
 		finding.expected = al_strdup(l->arena, value->text);
 	else if (value->kind == AL_CELL_EXACT)
 		finding.expected = expected_text(l->arena, value->exact, printed.digits);
 	if (value->kind == AL_CELL_EXACT && is_contradicted)
-		finding.note = note_of(l->arena, site, value->exact, &printed);
+		explain(l, site, value->exact, &printed, &finding);
+	const bool is_convention = is_contradicted && finding.verdict != al_verdict_names[AL_INCONSISTENT];
+	l->counts->verdicts[is_convention ? AL_CONSISTENT : verdict]++;
 	al_paper_findings_add(&l->findings, finding);
 	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
-		add_truth(l, site, value->exact, &printed, is_contradicted);
+		add_truth(l, site, value->exact, &printed, is_contradicted && !is_convention);
 }
 
 static int by_line(const void *a, const void *b)
@@ -235,6 +249,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	AL_ENDS(al_bound_finish) struct al_bound bound;
 	struct al_paper_subjects subjects;
 	struct linter l = {.paper = paper,
+		.options = options,
 		.subjects = &subjects,
 		.bound = &bound,
 		.arena = &bound.arena,
@@ -306,7 +321,7 @@ void al_lint_text(const struct al_table *table, struct al_text *out)
 				al_table_text(table, i, "printed"),
 				al_table_text(table, i, "expected"),
 				al_table_text(table, i, "note"));
-		else if (*derivation)
+		else if (*derivation || *al_table_text(table, i, "cause"))
 			al_text_addf(out, "%s%s: %s\n", place, al_table_text(table, i, "printed"),
 				al_table_text(table, i, "note"));
 		if (*derivation)

@@ -29,6 +29,10 @@ static void add_name(struct al_paper_subjects *s, struct al_paper_model *model, 
 		names[i] = model->names[i];
 	names[model->n_names++] = name;
 	model->names = names;
+	if (isalpha((unsigned char)name[0]) && isalpha((unsigned char)name[1]))
+		s->begins[(name[0] | 32) - 'a'][(name[1] | 32) - 'a'] = true;
+	else
+		s->has_other_names = true;
 }
 
 /* {"names": [...], "use": "llama-3-8b"} or {"names": [...], "config": {...}, "source": "..."} */
@@ -119,13 +123,14 @@ bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena 
 
 /* ---- labels ---- */
 
+static const char *const vendors[] = {"meta ", "meta-", "mistralai ", "facebook "};
+
 /* Cuts what tells nothing of the sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
 static char *cut_label(struct al_arena *arena, const char *label)
 {
 	static const char *const endings[] = {"-instruct", " instruct", "-chat", " chat", "-base",
 		" base", "-hf", "-it", " it", "-v0.1", "-v0.2", "-v0.3", " v0.1", " v0.2", " v0.3",
 		"-v1.5", " v1.5", "*", "^", "\u2020", "\u2021", " "};
-	static const char *const vendors[] = {"meta ", "meta-", "mistralai ", "facebook "};
 	const char *slash = strrchr(label, '/');
 	char *out = al_strdup(arena, slash && !strchr(label, ' ') ? slash + 1 : label);
 
@@ -182,11 +187,24 @@ static bool is_named(const struct al_paper_model *model, const char *label)
 	return false;
 }
 
+/* Most texts begin as no name does. */
+static bool may_be_named(const struct al_paper_subjects *s, const char *label)
+{
+	const char *slash = strrchr(label, '/'), *p = slash ? slash + 1 : label;
+
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
+		if (strncasecmp(p, vendors[i], strlen(vendors[i])) == 0)
+			return true;
+	return s->has_other_names
+		|| (isalpha((unsigned char)p[0]) && isalpha((unsigned char)p[1])
+			&& s->begins[(p[0] | 32) - 'a'][(p[1] | 32) - 'a']);
+}
+
 struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label)
 {
 	AL_ARENA(scratch);
 
-	if (strlen(label) < 3 || strlen(label) > 80)
+	if (strlen(label) < 3 || strlen(label) > 80 || !may_be_named(subjects, label))
 		return NULL;
 	for (int step = 0; step < 3; step++) {
 		const char *name = step == 0 ? label

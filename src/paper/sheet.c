@@ -1,6 +1,7 @@
 /* A table as rows, columns and cells of known meaning. */
 #include "paper/sheet.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #include "scenario/printed.h"
@@ -14,7 +15,7 @@ bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_pa
 {
 	struct al_printed printed;
 
-	if (!*text || strlen(text) > 40
+	if (!*text || isalpha((unsigned char)*text) || strlen(text) > 40
 		|| !al_printed_parse(&printed, arena, al_paper_number(arena, text))
 		|| printed.is_fraction || !mpq_equal(printed.first, printed.last))
 		return false;

@@ -44,6 +44,8 @@ struct al_paper_subjects {
 	struct al_catalog *catalog;
 	struct al_paper_model *models;
 	size_t n, room;
+	bool begins[26][26]; /* a name begins with these letters */
+	bool has_other_names; /* that don't begin with two letters */
 };
 
 /* The built-in models, those of models.json, and each NAME.json of `folder`, which may be NULL;
