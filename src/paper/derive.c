@@ -436,11 +436,7 @@ static void judge_sheet(struct deriving *d, const struct al_paper_sheet *sheet)
 static void name_unknown(const struct deriving *d, const struct al_paper_sheet *sheet,
 	size_t number)
 {
-	bool has_meaning = false;
-
-	for (size_t i = 0; i < sheet->table->n_columns; i++)
-		has_meaning |= sheet->heads[i].meaning > AL_MEANS_SIZE;
-	if (!has_meaning)
+	if (!al_paper_sheet_has_numbers(sheet))
 		return;
 	al_paper_findings_add(d->out,
 		(struct al_paper_finding){.line = sheet->table->rows[0].line,

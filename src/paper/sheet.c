@@ -340,6 +340,15 @@ static double first_of(double a, double b, double c)
 	return a > 0 ? a : b > 0 ? b : c;
 }
 
+/* "7B" next to "Qwen2.5-7B" is its name. */
+static bool is_name(const struct row *row, size_t column, const char *text)
+{
+	for (size_t k = 0; k < row->row->n_cells; k++)
+		if (k != column && strlen(text) > 1 && strstr(row->row->cells[k], text))
+			return true;
+	return false;
+}
+
 static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t index, size_t column)
 {
 	enum { MOST_CELLS = 4000 };
@@ -351,6 +360,8 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 
 	if (head->meaning < AL_MEANS_SIZE || is_mixed || s->n >= MOST_CELLS
 		|| !al_paper_cell_number(s->arena, text, &cell))
+		return;
+	if (head->meaning == AL_MEANS_TOTAL && is_name(row, column, text))
 		return;
 	cell.subject = head->subject ? head->subject : row->subject;
 	if (!cell.subject || (cell.subject->is_of_row && head->meaning <= AL_MEANS_WEIGHTS))
@@ -398,6 +409,16 @@ static bool is_section(const struct al_paper_sheet *s, const struct al_paper_row
 		return false;
 	*section = find_in_text(s, text);
 	return true;
+}
+
+bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet)
+{
+	for (size_t i = 0; i < sheet->table->n_columns; i++)
+		for (size_t k = sheet->n_heads;
+			sheet->heads[i].meaning > AL_MEANS_SIZE && k < sheet->table->n_rows; k++)
+			if (is_number(sheet->arena, text_at(&sheet->table->rows[k], i)))
+				return true;
+	return false;
 }
 
 static bool has_meaning(const struct al_paper_sheet *s)

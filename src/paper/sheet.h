@@ -48,6 +48,9 @@ struct al_paper_sheet {
 void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects);
 
+/* Are there numbers of caches, parameters or weights? */
+bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet);
+
 /* A number as a cell prints it, without what comes after it; false: it prints none. */
 bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out);
 

@@ -42,12 +42,18 @@ struct number {
 	const char *text;
 };
 
+struct column {
+	double span, ratio; /* of the least and the greatest number, their ratio as a logarithm */
+	const char *unit; /* of the first number, or its head; "": none */
+	bool is_whole; /* numbers without decimals and units */
+};
+
 struct within {
 	const struct al_paper_sheet *sheet;
 	struct al_arena *arena;
 	struct number *numbers; /* [n_rows][n_columns] */
 	size_t n_rows, n_columns;
-	double *spans; /* [n_columns]: between the least and the greatest number */
+	struct column *columns; /* [n_columns] */
 	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
 	bool *is_named; /* [n_rows]: a finding has the row */
 	struct relation *found; /* [n_columns] */
@@ -91,31 +97,56 @@ static void read_numbers(struct within *w)
 	}
 }
 
-static void find_spans(struct within *w)
+static const char *unit_of(const struct within *w, size_t column)
+{
+	for (size_t i = 0; i < w->n_rows; i++) {
+		const char *text = at(w, i, column)->half > 0 ? at(w, i, column)->text : "";
+		const char *unit = text + strspn(text, "~0123456789., ");
+		if (*text)
+			return *unit			       ? unit
+				: w->sheet->heads[column].unit ? w->sheet->heads[column].unit
+							       : "";
+	}
+	return "";
+}
+
+static void read_columns(struct within *w)
 {
 	for (size_t k = 0; k < w->n_columns; k++) {
+		struct column *column = &w->columns[k];
 		double least = INFINITY, most = 0;
+		column->is_whole = true;
+		column->unit = unit_of(w, k);
 		for (size_t i = 0; i < w->n_rows; i++)
 			if (at(w, i, k)->half > 0) {
+				column->is_whole &= at(w, i, k)->half == 0.5;
 				least = fmin(least, at(w, i, k)->value);
 				most = fmax(most, at(w, i, k)->value);
 			}
-		w->spans[k] = most > least ? most - least : 0;
+		column->span = most > least ? most - least : 0;
+		column->ratio = most > least ? log(most / least) : 0;
 	}
 }
 
-/* The row in which the column prints 1, 100 or a dash is that to which others refer; else the
- * first. */
+/* "1.0x", "100%", a dash: the row to which others refer. 1 alone is a number as any. */
+static bool is_mark(const struct number *n)
+{
+	const char *text = n->text ? n->text : "";
+
+	if (n->half > 0)
+		return n->digits > 0 || strpbrk(text, "x%") ? n->value == 1 || n->value == 100
+							    : false;
+	return !*text || strcmp(text, "-") == 0 || strcmp(text, "--") == 0
+		|| strcmp(text, "\u2013") == 0;
+}
+
+/* The marked row before each; before the first one it is the first row. */
 static void find_bases(struct within *w, size_t column)
 {
 	size_t base = 0;
 
 	for (size_t i = 0; i < w->n_rows; i++) {
-		const struct number *n = at(w, i, column);
-		const char *text = n->text ? n->text : "";
-		if (n->half > 0 ? n->value == 1 || n->value == 100
-				: !*text || strcmp(text, "-") == 0 || strcmp(text, "--") == 0
-					|| strcmp(text, "\u2013") == 0)
+		if (is_mark(at(w, i, column)))
 			base = i;
 		w->bases[i] = base;
 	}
@@ -147,17 +178,32 @@ static double apply(enum form form, double a, double b)
 	}
 }
 
+static bool is_source(const struct relation *r, size_t column)
+{
+	return r->form >= SUM ? column >= r->a && column <= r->b : column == r->a || column == r->b;
+}
+
+/* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
+static bool is_exact(const struct within *w, const struct relation *r)
+{
+	for (size_t k = 0; k < w->n_columns; k++)
+		if ((k == r->t || is_source(r, k)) && !w->columns[k].is_whole)
+			return false;
+	return true;
+}
+
 static bool sum_of(const struct within *w, const struct relation *r, size_t row, struct range *out)
 {
 	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
+	const double share = is_exact(w, r) ? 0 : 1;
 
 	*out = (struct range){0, 0};
 	for (size_t k = r->a; k <= r->b; k++) {
 		const struct number *number = at(w, row, k);
 		if (number->half == 0)
 			return false;
-		out->low += (number->value - number->half) / n;
-		out->high += (number->value + number->half) / n;
+		out->low += (number->value - share * number->half) / n;
+		out->high += (number->value + share * number->half) / n;
 	}
 	return true;
 }
@@ -169,15 +215,13 @@ static bool expect(const struct within *w, const struct relation *r, size_t row,
 		return sum_of(w, r, row, out);
 	const size_t base = r->is_of_base ? w->bases[row] : row;
 	const struct number *a = at(w, row, r->a), *b = at(w, base, r->b);
+	const double share = is_exact(w, r) ? 0 : 1;
 	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half)
 		return false;
-	/* counts, as of heads, are exact */
-	const bool is_exact = r->form == PRODUCT && a->digits == 0 && b->digits == 0;
 	*out = (struct range){INFINITY, -INFINITY};
 	for (int i = 0; i < 4; i++) {
-		const double da = is_exact ? 0 : a->half, db = is_exact ? 0 : b->half;
-		const double value = apply(r->form, a->value + (i & 1 ? da : -da),
-			b->value + (i & 2 ? db : -db));
+		const double value = apply(r->form, a->value + (i & 1 ? share : -share) * a->half,
+			b->value + (i & 2 ? share : -share) * b->half);
 		out->low = fmin(out->low, value);
 		out->high = fmax(out->high, value);
 	}
@@ -187,39 +231,83 @@ static bool expect(const struct within *w, const struct relation *r, size_t row,
 /* ---- judging ---- */
 
 struct trial {
-	size_t n_hold, n_fail, failed[2];
+	size_t n_hold, n_near, n_fail, failed[2]; /* near: cut off instead of rounded, perhaps */
 	double digits; /* that chance would have had to hit */
 };
 
-/* Cut off instead of rounded holds, too. */
-static bool holds(const struct number *t, const struct range *range)
+/* Terms have one unit, and so have the two of a ratio. A whole number that isn't a percentage or a
+ * factor is no ratio of numbers with decimals. */
+static bool is_possible(const struct within *w, const struct relation *r)
 {
-	const double slack = 1e-9 * fabs(t->value);
+	const struct column *t = &w->columns[r->t];
+	const bool is_of_terms = r->form >= SUM || r->form == DIFFERENCE;
 
-	return t->value >= range->low - 2 * t->half - slack
-		&& t->value <= range->high + 2 * t->half + slack;
+	if (t->is_whole && !*t->unit && r->form != SUM && r->form != PRODUCT && !is_exact(w, r))
+		return false;
+	for (size_t k = 0; k < w->n_columns; k++)
+		if (is_source(r, k)
+			&& ((is_of_terms && strcmp(w->columns[k].unit, t->unit) != 0)
+				|| (!is_of_terms && r->form != PRODUCT
+					&& strcmp(w->columns[k].unit, w->columns[r->a].unit) != 0)))
+			return false;
+	return true;
+}
+
+/* By how much the column would vary if the relation were none: no more than what it is made of. A
+ * term of a sum that rounding hides shows nothing. */
+static double freedom(const struct within *w, const struct relation *r, double value, double width)
+{
+	enum { CLEAR = 3 };
+	const bool is_of_terms = r->form >= SUM || r->form == DIFFERENCE;
+	const bool is_of_change = r->form == FALL || r->form == RISE;
+	double least = w->columns[r->t].span;
+
+	for (size_t k = 0; k < w->n_columns; k++) {
+		const struct column *c = &w->columns[k];
+		if (!is_source(r, k) || c->span == 0)
+			continue;
+		if (r->form >= SUM && c->span < CLEAR * width)
+			return 0;
+		if (r->form >= SUM)
+			continue;
+		least = fmin(least,
+			is_of_terms ? c->span : c->ratio * (is_of_change ? 100 : value));
+	}
+	return least;
+}
+
+static bool is_within(const struct number *t, const struct range *range, double slack)
+{
+	slack += 1e-9 * fabs(t->value);
+	return t->value >= range->low - slack && t->value <= range->high + slack;
 }
 
 static bool try(const struct within *w, const struct relation *r, struct trial *out)
 {
+	const double share = is_exact(w, r) ? 0 : 1;
+
 	*out = (struct trial){0};
 	for (size_t i = 0; i < w->n_rows; i++) {
 		const struct number *t = at(w, i, r->t);
 		struct range range;
 		if (t->half == 0 || !expect(w, r, i, &range))
 			continue;
-		if (holds(t, &range)) {
-			const double chance = (range.high - range.low + 4 * t->half)
-				/ (w->spans[r->t] + 4 * t->half);
+		if (is_within(t, &range, share * t->half)) {
+			const double width = range.high - range.low + 2 * t->half;
+			const double chance = width
+				/ (freedom(w, r, t->value, width) + 2 * t->half);
 			out->n_hold++;
 			out->digits -= log10(fmin(chance, 1));
-		} else if (out->n_fail < 2)
+		} else if (is_within(t, &range, share * 2 * t->half))
+			out->n_near++;
+		else if (out->n_fail < 2)
 			out->failed[out->n_fail++] = i;
 		else
 			return false;
 	}
 	const size_t most = out->n_hold + out->n_fail >= 10 ? 2 : 1;
-	return out->n_hold >= 4 && out->n_fail <= most && out->digits >= w->least;
+	return out->n_hold >= 4 && 3 * out->n_near <= out->n_hold && out->n_fail <= most
+		&& out->digits >= w->least;
 }
 
 static const char *say(const struct within *w, const struct relation *r, size_t row)
@@ -269,11 +357,6 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 	counts->numbers++;
 }
 
-static bool is_source(const struct relation *r, size_t column)
-{
-	return r->form >= SUM ? column >= r->a && column <= r->b : column == r->a || column == r->b;
-}
-
 /* a = t + b is t = a - b again. */
 static bool is_known(const struct within *w, const struct relation *r)
 {
@@ -288,7 +371,7 @@ static void judge(struct within *w, const struct relation *r, struct al_paper_fi
 {
 	struct trial trial;
 
-	if (*is_found || is_known(w, r) || !try(w, r, &trial))
+	if (*is_found || is_known(w, r) || !is_possible(w, r) || !try(w, r, &trial))
 		return;
 	*is_found = true;
 	w->found[w->n_found++] = *r;
@@ -323,17 +406,18 @@ static bool judge_sums(struct within *w, size_t t, struct al_paper_findings *out
 static void judge_column(struct within *w, size_t t, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	bool is_found = w->spans[t] == 0 || judge_sums(w, t, out, counts);
+	bool is_found = w->columns[t].span == 0 || judge_sums(w, t, out, counts);
 
 	find_bases(w, t);
 	for (int form = 0; form < SUM && !is_found; form++)
 		for (size_t a = 0; a < w->n_columns && !is_found; a++)
 			for (size_t b = 0; b < w->n_columns && !is_found; b++) {
-				if (a == t || b == t || w->spans[a] == 0)
+				if (a == t || b == t || w->columns[a].span == 0)
 					continue;
 				const bool is_of_base = a == b;
 				const bool is_of_two = form == PRODUCT ? b > a : form != INVERSE;
-				if (!is_of_base ? !is_of_two : form == PRODUCT)
+				if (!is_of_base ? !is_of_two
+						: form == PRODUCT || form == DIFFERENCE)
 					continue;
 				judge(w, &(struct relation){(enum form)form, t, a, b, is_of_base},
 					out, counts, &is_found);
@@ -353,13 +437,13 @@ void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_finding
 	if (w.n_rows < LEAST_ROWS || w.n_rows > MOST_ROWS || w.n_columns > MOST_COLUMNS)
 		return;
 	w.numbers = al_new_array(&scratch, struct number, w.n_rows * w.n_columns);
-	w.spans = al_new_array(&scratch, double, w.n_columns);
+	w.columns = al_new_array(&scratch, struct column, w.n_columns);
 	w.bases = al_new_array(&scratch, size_t, w.n_rows);
 	w.found = al_new_array(&scratch, struct relation, w.n_columns);
 	w.is_named = al_new_array(&scratch, bool, w.n_rows);
 	w.least = 4 + 3 * log10((double)w.n_columns);
 	read_numbers(&w);
-	find_spans(&w);
+	read_columns(&w);
 	for (size_t t = w.n_columns; t-- > 0;)
 		judge_column(&w, t, out, counts);
 }
