@@ -5,15 +5,13 @@
 #include "paper/sheet.h"
 #include "scenario/printed.h"
 
-/* Column headings, normalized by al_paper_normal, and the columns they mean. */
+/* Heads that only a map can use, normalized by al_paper_normal, and the columns they mean. */
 static const struct word {
 	const char *head, *column;
 	bool is_beginning; /* the head may go on */
 } words[] = {
 	{"PARAMS", "parameters", true},
 	{"PARAMETERS", "parameters", true},
-	{"NUMBEROFPARAMETERS", "parameters", true},
-	{"WEIGHTS", "weights", false},
 	{"GRADIENTS", "gradients", false},
 	{"ADAM", "optimizer", true},
 	{"OPTIMIZER", "optimizer", true},
@@ -21,28 +19,11 @@ static const struct word {
 	{"TOTAL", "total", false},
 	{"MEMORYSAVING", "saving", true},
 	{"SAVING", "saving", true},
-	{"KVCACHETOKEN", "skip", true},
-	{"KVCACHEPERTOKEN", "skip", true},
-	{"CACHEPERTOKEN", "skip", true},
-	{"KVCACHE", "cache_bytes", true},
-	{"CACHE", "cache_bytes", true},
 	{"FLOPS", "flops", true},
 	{"PRR", "prr", false},
 	{"PEOP", "peop", false},
-	{"MODEL", "model", false},
 	{"DM", "set:d_model", false},
-	{"DMODEL", "set:d_model", false},
-	{"DH", "set:d_head", false},
-	{"DHEAD", "set:d_head", false},
 	{"H", "set:n_heads", false},
-	{"HEADS", "set:n_heads", false},
-	{"LAYERS", "set:n_layers", false},
-	{"CONTEXT", "set:seq", false},
-	{"CONTEXTLENGTH", "set:seq", false},
-	{"SEQLEN", "set:seq", false},
-	{"SEQUENCELENGTH", "set:seq", false},
-	{"BATCH", "set:batch", false},
-	{"BATCHSIZE", "set:batch", false},
 	{"PPL", "loss", true},
 	{"PERPLEXITY", "loss", true},
 	{"LOSS", "loss", true},
@@ -51,14 +32,37 @@ static const struct word {
 	{"SUPERGLUEAVG", "skip", false},
 };
 
-static const char *column_of_head(const char *head)
+/* The word of a meaning; NULL: none. */
+static const char *column_of_meaning(enum al_meaning meaning, int size)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(head, words[i].head) == 0
+	static const char *const sizes[AL_N_SIZES] = {"set:n_layers", "set:d_model", "set:n_heads",
+		"set:n_kv_heads", "set:d_head"};
+	static const char *const columns[] = {[AL_MEANS_MODEL] = "model",
+		[AL_MEANS_CONTEXT] = "set:seq",
+		[AL_MEANS_BATCH] = "set:batch",
+		[AL_MEANS_TOTAL] = "parameters",
+		[AL_MEANS_WEIGHTS] = "weights",
+		[AL_MEANS_CACHE] = "cache_bytes",
+		[AL_MEANS_CACHE_OF_TOKEN] = "skip"};
+
+	if (meaning == AL_MEANS_TOTAL && size != AL_TOTAL_PARAMETERS)
+		return "skip";
+	return meaning == AL_MEANS_SIZE ? sizes[size] : columns[meaning];
+}
+
+static const char *column_of_head(struct al_arena *arena, const char *head)
+{
+	const char *normal = al_paper_normal(arena, head);
+	int size;
+	const enum al_meaning meaning = al_paper_meaning(arena, head, &size);
+	const char *column = column_of_meaning(meaning, size);
+
+	for (size_t i = 0; !column && i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(normal, words[i].head) == 0
 			|| (words[i].is_beginning
-				&& strncmp(head, words[i].head, strlen(words[i].head)) == 0))
-			return words[i].column;
-	return NULL;
+				&& strncmp(normal, words[i].head, strlen(words[i].head)) == 0))
+			column = words[i].column;
+	return column;
 }
 
 static const char *cell_at(const struct al_paper_row *row, size_t column)
@@ -147,12 +151,12 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 
 	for (size_t i = first; i-- > 0;) {
 		char *head = al_strdup(arena, cell_at(&table->rows[i], column));
-		const char *own = al_paper_cut_unit(head), *normal = al_paper_normal(arena, head);
+		const char *own = al_paper_cut_unit(head);
 		unit = own ? own : unit;
-		if (!*normal)
+		if (!*al_paper_normal(arena, head))
 			continue;
 		/* "Cache (per token)" is another number. */
-		const char *known = strpbrk(head, "([") ? NULL : column_of_head(normal);
+		const char *known = strpbrk(head, "([") ? NULL : column_of_head(arena, head);
 		if (!known)
 			break;
 		return with_unit(arena, known, unit);

@@ -119,11 +119,11 @@ static void read_verdict(struct linter *l, size_t index)
 		finding.expected = expected_text(l->arena, value->exact, printed.digits);
 	if (value->kind == AL_CELL_EXACT && is_contradicted)
 		explain(l, site, value->exact, &printed, &finding);
-	const bool is_convention = is_contradicted && finding.verdict != al_verdict_names[AL_INCONSISTENT];
-	l->counts->verdicts[is_convention ? AL_CONSISTENT : verdict]++;
+	const bool is_wrong = finding.verdict == al_verdict_names[AL_INCONSISTENT];
+	l->counts->verdicts[is_contradicted && !is_wrong ? AL_CONSISTENT : verdict]++;
 	al_paper_findings_add(&l->findings, finding);
 	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
-		add_truth(l, site, value->exact, &printed, is_contradicted && !is_convention);
+		add_truth(l, site, value->exact, &printed, is_wrong);
 }
 
 static int by_line(const void *a, const void *b)
