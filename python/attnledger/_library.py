@@ -6,6 +6,7 @@ import functools
 import os
 import pathlib
 import sys
+import time
 from ctypes import POINTER, Structure, byref, c_bool, c_char, c_char_p, c_int, c_int64, c_size_t, c_void_p
 
 Progress = ctypes.CFUNCTYPE(c_bool, c_void_p, c_char_p, c_size_t, c_size_t)
@@ -91,17 +92,22 @@ class Bar:
     """Progress by tqdm, where that is installed; work of less than a second shows none."""
     bar = None
 
+    def __init__(self):
+        self.begun = time.monotonic()
+
     def __call__(self, step, done, n):
         if self.bar is None:
+            if time.monotonic() < self.begun + 1:
+                return
             try:
                 from tqdm.auto import tqdm
             except ImportError:
                 return
-            self.bar = tqdm(delay=1, leave=False)
+            self.bar = tqdm(leave=False)
         self.bar.total = n or None
         self.bar.set_postfix_str(step, refresh=False)
         if done < self.bar.n:  # the next part of the work
-            self.bar.reset(n or None)
+            self.bar.n = self.bar.last_print_n = done
         self.bar.update(done - self.bar.n)
 
     def close(self):
