@@ -47,7 +47,7 @@ class Table:
             import numpy
         except ImportError:
             return values
-        if any(isinstance(value, str) for value in values):
+        if None not in values or any(isinstance(value, str) or value and abs(value) > 2**53 for value in values):
             return numpy.array(values)
         return numpy.array([float("nan") if value is None else value for value in values])
 
