@@ -472,6 +472,7 @@ void al_paper_derive(const struct al_paper *paper, const struct al_paper_map *ma
 			continue;
 		al_paper_sheet_init(&sheet, out->arena, paper, i, subjects);
 		al_paper_relate(&sheet, out, counts);
+		al_paper_read_totals(&sheet, out, counts);
 		if (sheet.n > 0)
 			judge_sheet(&d, &sheet);
 		else

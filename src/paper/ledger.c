@@ -134,6 +134,15 @@ static void read_definitions(struct definitions *then, const struct al_paper *pa
 	sort_definitions(then);
 }
 
+static const char *find_nearest(const struct definitions *all, const char *path)
+{
+	const char **paths = al_new_array(all->arena, const char *, all->n + 1);
+
+	for (size_t i = 0; i < all->n; i++)
+		paths[i] = all->items[i].path;
+	return al_nearest(path, paths, all->n);
+}
+
 /* ---- next to each other ---- */
 
 static void compare(struct al_paper_findings *out, struct al_lint_counts *counts,
@@ -160,8 +169,10 @@ static void compare(struct al_paper_findings *out, struct al_lint_counts *counts
 	finding.verdict = al_verdict_names[AL_INCONSISTENT];
 	finding.printed = printed ? printed : finding.printed;
 	finding.expected = right ? right : al_format(out->arena, "a number of %s", scenario_file);
+	const char *near = right ? NULL : find_nearest(now, macro->argument);
 	finding.note = right ? al_format(out->arena,
 			       "printed by an earlier version of %s: run it again", scenario_file)
+		: near	     ? al_format(out->arena, "it has no such path; did you mean %s?", near)
 			     : "it has no such path";
 	al_paper_findings_add(out, finding);
 }

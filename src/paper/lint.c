@@ -263,6 +263,8 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 		|| !(map ? lint_by(&l, map, err) : lint_without(&l, err)))
 		return false;
 	al_paper_derive(paper, map, &subjects, options, &l.findings, counts, table);
+	if (!al_paper_subjects_check(&subjects, err))
+		return false;
 	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
 	al_paper_read_relations(paper, &l.findings, counts);
 	add_files(&l);

@@ -99,10 +99,13 @@ static bool add_folder(struct al_paper_subjects *s, const char *folder, struct a
 		const char *path = al_format(s->arena, "%s/%s", folder, names[i]);
 		const bool is_file = al_ends_with(names[i], ".json");
 		const char *config = is_file ? path : al_format(s->arena, "%s/config.json", path);
-		if (al_path_kind(config) == AL_PATH_FILE)
-			add_name(s, add(s, config, config),
-				al_strndup(s->arena, names[i],
-					strlen(names[i]) - (is_file ? strlen(".json") : 0)));
+		if (al_path_kind(config) != AL_PATH_FILE)
+			continue;
+		struct al_paper_model *model = add(s, config, config);
+		model->is_file = true;
+		add_name(s, model,
+			al_strndup(s->arena, names[i],
+				strlen(names[i]) - (is_file ? strlen(".json") : 0)));
 	}
 	return true;
 }

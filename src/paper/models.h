@@ -10,6 +10,8 @@ struct al_paper_model {
 	const char *from;
 	const char *config; /* that the catalog is given with the word; NULL: it knows it */
 	const struct al_paper_subject *subject; /* NULL: it can't be counted */
+	const char *failure; /* why not */
+	bool is_file; /* of a folder */
 	bool has_own_title; /* the first name; else the catalog's */
 	bool is_read, is_added;
 };

@@ -266,10 +266,12 @@ static double point_of(const struct pair *pair, enum al_word_kind kind)
 	return 100 * (pair->is_share ? after : fabs(after - before)) / before;
 }
 
+static const char points[] = "points"; /* a cause */
+
 static void add(struct reader *r, const struct pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
-	const bool is_wrong = verdict == AL_INCONSISTENT;
+	const bool is_wrong = verdict == AL_INCONSISTENT, is_points = but == points;
 
 	al_paper_findings_add(r->out,
 		(struct al_paper_finding){.line = said->line,
@@ -277,10 +279,12 @@ static void add(struct reader *r, const struct pair *pair, const struct al_word 
 			.expected = al_format(r->out->arena, "%.*f", said->digits + 1,
 				point_of(pair, said->kind)),
 			.verdict = al_verdict_names[verdict],
+			.cause = is_points ? points : NULL,
 			.note = is_wrong
 				? al_format(r->out->arena, "%s and %s in the same sentence%s",
 					pair->before.text, pair->after.text, but)
-				: NULL});
+				: is_points ? "holds as percentage points"
+					    : NULL});
 	r->counts->verdicts[verdict]++;
 	r->counts->numbers++;
 }
@@ -312,7 +316,16 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 		add_unread(r, said, "the text doesn't specify what the percentage refers to");
 		return;
 	}
-	if (is_directed && is_falling != falls)
+	const double change = fabs(pair->after.value - pair->before.value);
+	const double rounding_of_pair = pair->before.half_unit + pair->after.half_unit;
+	const bool is_points = is_directed && pair->before.scale == 0 && pair->after.scale == 0
+		&& pair->before.digits > 0
+		&& fabs(said->value - change) <= said->half_unit + rounding_of_pair + slack;
+
+	if (is_points && is_falling == falls
+		&& (found.high < said->value - rounding || found.low > said->value + rounding))
+		add(r, pair, said, AL_CONSISTENT, points);
+	else if (is_directed && is_falling != falls)
 		add(r, pair, said, AL_INCONSISTENT, falls ? ": it falls" : ": it rises");
 	else if (fabs(said->value - point) <= said->half_unit + slack)
 		add(r, pair, said, AL_REPRODUCED, "");

@@ -129,8 +129,9 @@ static bool read_ledger(struct al_request *q, struct al_arena *arena, struct al_
 }
 
 static const struct al_paper_subject *read_subject(struct al_paper_subjects *s,
-	const struct al_paper_model *model)
+	struct al_paper_model *model)
 {
+	struct al_error err = {0};
 	AL_ARENA(scratch);
 	struct al_request q;
 	struct al_paper_subject *out = al_new(s->arena, struct al_paper_subject);
@@ -138,14 +139,26 @@ static const struct al_paper_subject *read_subject(struct al_paper_subjects *s,
 		.per = AL_BASIS_MODEL,
 		.has_no_recipe = true};
 
-	if (!al_request_init(&q, &scratch, s->catalog, &asked, NULL))
+	if (!al_request_init(&q, &scratch, s->catalog, &asked, &err)) {
+		model->failure = al_strdup(s->arena, err.message);
 		return NULL;
+	}
 	out->title = al_strdup(s->arena, model->has_own_title ? model->names[0] : q.title);
 	out->from = model->from;
 	read_sizes(&q, out);
-	const bool ok = q.variants.n > 0 && read_ledger(&q, s->arena, out, NULL);
+	const bool ok = q.variants.n > 0 && read_ledger(&q, s->arena, out, &err);
 	al_request_finish(&q);
+	if (!ok)
+		model->failure = al_strdup(s->arena, err.message);
 	return ok ? out : NULL;
+}
+
+bool al_paper_subjects_check(const struct al_paper_subjects *subjects, struct al_error *err)
+{
+	for (size_t i = 0; i < subjects->n; i++)
+		if (subjects->models[i].failure && subjects->models[i].is_file)
+			return al_fail(err, AL_EINPUT, "%s", subjects->models[i].failure);
+	return true;
 }
 
 const struct al_paper_subject *al_paper_subject_find(struct al_paper_subjects *subjects,

@@ -61,6 +61,10 @@ const char *al_paper_model_word(struct al_paper_subjects *subjects, const char *
 const struct al_paper_subject *al_paper_subject_find(struct al_paper_subjects *subjects,
 	const char *label);
 
+/* Fails where a file of a model that the paper names can't be counted. */
+bool al_paper_subjects_check(const struct al_paper_subjects *subjects,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Tokens of a sequence that a part of the cache keeps; all of them if windows aren't counted. */
 double al_paper_kept(const struct al_paper_cached *cached, double tokens, bool is_whole);
 

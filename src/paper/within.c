@@ -71,7 +71,7 @@ static const struct number *at(const struct within *w, size_t row, size_t column
 static bool is_summary(const char *label)
 {
 	static const char *const words[] = {"Average", "Avg", "Mean", "Total", "Sum", "Improvement",
-		"Gain", "Speedup", "Delta", "Median", "Std"};
+		"Gain", "Speedup", "Delta", "Median", "Std", "Overall"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strncmp(label, words[i], strlen(words[i])) == 0)

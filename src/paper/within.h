@@ -3,5 +3,10 @@
 
 #include "paper/sheet.h"
 
+/* Columns of other columns. */
 void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
+	struct al_lint_counts *counts);
+
+/* Rows of the rows above them (totals.c). */
+void al_paper_read_totals(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts);

@@ -145,6 +145,8 @@ static const struct {
 	{"a.md", "from 3M to 1M, 2.5x less", "1 2.5x consistent\n"}, /* 2.5 / 1.5 to 3.5 / 0.5 */
 	{"a.md", "From 8 heads to 6, a quarter fewer.", "1 quarter reproduced\n"},
 	{"a.md", "From 8 heads to 4, a quarter fewer.", "1 quarter inconsistent\n"},
+	{"a.md", "Accuracy rises from 71.2 to 72.4, 1.2 % higher.", "1 1.2 % consistent\n"},
+	{"a.md", "Accuracy rises from 71.2 to 72.4, 2.7 % higher.", "1 2.7 % inconsistent\n"},
 	{"a.md", "more than 82% of its heads (36 out of 44)", "1 82% reproduced\n"},
 	{"a.md", "47 % of the heads (three out of eight)", "1 47 % inconsistent\n"},
 	{"a.md", "It needs 4 GB (weights) + 0.75 GB (cache) + 1.5 GB, about 6.25 GB.",
