@@ -111,11 +111,24 @@ static struct al_paper_cause find_factor(const struct al_paper_suspect *s)
 	return (struct al_paper_cause){0};
 }
 
+static size_t count_digits(const char *number)
+{
+	size_t n = 0;
+
+	for (const char *p = number + strspn(number, "0."); *p; p++)
+		n += *p >= '0' && *p <= '9';
+	return n;
+}
+
+/* Of two digits each other number is one digit away. */
 static struct al_paper_cause find_slip(struct al_arena *arena, const struct al_paper_suspect *s)
 {
+	const bool may_be_rounded = s->is_of_model && fabs(s->value / s->right - 1) < 0.1;
+	const size_t least = may_be_rounded ? 4 : 3;
 	const char *instead = al_paper_instead(arena, s->printed, s->right, s->digits);
+	const char *number = number_of(arena, s->printed);
 
-	if (!al_paper_is_slip(number_of(arena, s->printed), number_of(arena, instead)))
+	if (count_digits(number) < least || !al_paper_is_slip(number, number_of(arena, instead)))
 		return (struct al_paper_cause){0};
 	return (struct al_paper_cause){"digit", al_format(arena, "a slip for %s", instead), false};
 }

@@ -213,6 +213,7 @@ static struct al_paper_cause find_cause(const struct deriving *d, const struct a
 		.half = cell->half,
 		.digits = cell->digits,
 		.unit = cell->unit,
+		.is_of_model = cell->meaning == AL_MEANS_TOTAL || cell->meaning == AL_MEANS_WEIGHTS,
 		.is_unit_known = d->options->gb != AL_GB_ANY,
 		.is_bytes = cell->meaning >= AL_MEANS_WEIGHTS,
 		.is_of_cache = cell->meaning >= AL_MEANS_CACHE,
@@ -314,6 +315,13 @@ static bool is_of_rounded(const struct deriving *d, const struct al_paper_cell *
 	return false;
 }
 
+/* A note may tell that the number is of something else. */
+static bool has_mark(const char *printed)
+{
+	return strchr(printed, '*') || strchr(printed, '^') || strstr(printed, "\u2020")
+		|| strstr(printed, "\u2021");
+}
+
 /* Conventions under which a cell follows; NULL: it needs none, or doesn't follow. */
 static const struct al_paper_cause *convention_of(const struct deriving *d,
 	const struct al_paper_cell *cell)
@@ -350,7 +358,8 @@ static void judge(const struct deriving *d, const struct al_paper_cell *cell)
 	const struct al_paper_cause none = {0}, *convention = convention_of(d, cell);
 	const bool is_alone = d->fit.n_fit >= 3 && d->fit.n_other == 1;
 	const bool needs_cause = cell->meaning == AL_MEANS_TOTAL
-		|| cell->meaning == AL_MEANS_WEIGHTS || !is_alone;
+		|| cell->meaning == AL_MEANS_WEIGHTS || !is_alone
+		|| (cell->meaning != AL_MEANS_SIZE && !cell->subject->has_plain_cache);
 
 	if (convention || cell->holds) {
 		add(d, cell, convention ? AL_CONSISTENT : AL_REPRODUCED,
@@ -358,7 +367,8 @@ static void judge(const struct deriving *d, const struct al_paper_cell *cell)
 		return;
 	}
 	const struct al_paper_cause cause = find_cause(d, cell);
-	if (!d->is_sure || is_unlike(d, cell) || (!cause.name && needs_cause))
+	if (!d->is_sure || is_unlike(d, cell) || has_mark(cell->printed)
+		|| (!cause.name && needs_cause))
 		add_undecided(d, cell, &cause);
 	else
 		add(d, cell, cause.is_note ? AL_CONSISTENT : AL_INCONSISTENT, &cause);

@@ -67,6 +67,7 @@ struct al_paper_suspect {
 	int digits;
 	const char *unit; /* NULL: none */
 	bool is_bytes, is_of_cache; /* bytes of parameters or caches; of a cache */
+	bool is_of_model; /* parameters, which their authors round in ways of their own */
 	bool is_unit_known; /* GB isn't to be read in two ways */
 	const struct al_paper_subject *subject; /* or NULL */
 };

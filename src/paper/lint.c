@@ -85,15 +85,17 @@ static void explain(struct linter *l, const struct al_paper_site *site, mpq_srcp
 		.is_bytes = unit && strchr(unit, 'B') && strcmp(unit, "B") != 0};
 	const struct al_paper_cause cause = al_paper_find_cause(l->arena, &suspect);
 
+	const char *instead = al_paper_instead(l->arena, site->printed, suspect.right,
+		printed->digits);
+
 	finding->cause = cause.name;
-	finding->note = !cause.name ? "erratum?"
+	finding->note = !cause.name ? al_format(l->arena, "erratum? write %s", instead)
 		: cause.is_note	    ? cause.text
 				    : al_format(l->arena, "erratum? %s", cause.text);
 	if (cause.is_note)
 		finding->verdict = al_verdict_names[AL_CONSISTENT];
 	else
-		finding->instead = al_paper_instead(l->arena, site->printed, suspect.right,
-			printed->digits);
+		finding->instead = instead;
 }
 
 /* A recomputed number in its message, and the right value. */

@@ -128,12 +128,13 @@ bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena 
 
 static const char *const vendors[] = {"meta ", "meta-", "mistralai ", "facebook "};
 
-/* Cuts what tells nothing of the sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
+/* A row with a mark may be of something else, which its note tells. Cuts what tells nothing of the
+ * sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
 static char *cut_label(struct al_arena *arena, const char *label)
 {
 	static const char *const endings[] = {"-instruct", " instruct", "-chat", " chat", "-base",
 		" base", "-hf", "-it", " it", "-v0.1", "-v0.2", "-v0.3", " v0.1", " v0.2", " v0.3",
-		"-v1.5", " v1.5", "*", "^", "\u2020", "\u2021", " "};
+		"-v1.5", " v1.5", " "};
 	const char *slash = strrchr(label, '/');
 	char *out = al_strdup(arena, slash && !strchr(label, ' ') ? slash + 1 : label);
 
