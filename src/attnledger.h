@@ -1,8 +1,8 @@
 /* attnledger: counts and audits attention. The public library, light and full.
  *
  * Functions that can fail return bool and fill `struct al_error`; the library never prints and
- * never exits, but for one case: where the system has no memory left it aborts, as GMP and FLINT
- * below it do; only matrices, whose size the caller's data decide, are refused with AL_ESYSTEM.
+ * never exits, but for one case: where the system has no memory left it aborts, as GMP below it
+ * does; only matrices, whose size the caller's data decide, are refused with AL_ESYSTEM.
  * Strings are UTF-8. */
 #ifndef ATTNLEDGER_H
 #define ATTNLEDGER_H
@@ -23,8 +23,7 @@ enum al_status {
 	AL_EINPUT = 2, /* wrong input or usage */
 	AL_ESYSTEM = 3, /* the system or the numerics failed */
 	AL_ENOTFINITE = 4, /* wrong input: weights that are NaN or infinite */
-	AL_EFORMAT =
-		5, /* wrong input: a file of weights whose format this program has no reader of */
+	AL_EFORMAT = 5, /* wrong input: weights, or a figure, in a format that this program lacks */
 	AL_ECANCELLED = 6, /* the caller's callback ended the work */
 	AL_EUNSET = 7, /* wrong input: a size or recipe that the answer needs isn't set */
 };
@@ -41,8 +40,9 @@ const char *al_version(void);
 /* ---- questions and answers ----
  *
  * A question is a command line of attnledger, word by word; its answer is a sentence whose numbers
- * are data, and tables. The light library (attnledger-light) answers list, count, memory, cache,
- * fit, inspect and reconcile with GMP alone; the full one answers everything.
+ * are data, and tables. The light library (attnledger-light) answers what exact numbers
+ * answer with GMP alone: all but what computes with weights (audit, compress ...), draws or runs a
+ * scenario; the full one answers everything.
  *
  *     const char *words[] = {"cache", "llama-3-8b", "--seq", "8192"};
  *     struct al_answer *answer;

@@ -16,6 +16,7 @@ bool al_ask_with(size_t n_words, const char *const *words, const struct al_ask_o
 	struct al_answer **out, struct al_error *err)
 {
 	static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
+	static const struct al_abilities light = {commands, NULL};
 
-	return al_ask_of(commands, n_words, words, options, out, err);
+	return al_ask_of(&light, n_words, words, options, out, err);
 }

@@ -143,7 +143,7 @@ static bool ask(struct al_answer *a, const struct al_command *const *commands, s
 			&a->printed, err);
 }
 
-bool al_ask_of(const struct al_command *const *commands, size_t n_words, const char *const *words,
+bool al_ask_of(const struct al_abilities *library, size_t n_words, const char *const *words,
 	const struct al_ask_options *options, struct al_answer **out, struct al_error *err)
 {
 	struct al_error unread;
@@ -157,9 +157,10 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	}
 	a->session.caller = &a->caller;
 	al_session_begin(&a->session);
+	a->session.draw = library->draw;
 	al_mount_init(&a->mount);
 	al_mount_set(&a->mount);
-	const bool ok = ask(a, commands, n_words, words, options, err ? err : &unread);
+	const bool ok = ask(a, library->commands, n_words, words, options, err ? err : &unread);
 	al_mount_set(before);
 	if (ok)
 		forget_given(&a->mount);

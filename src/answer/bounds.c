@@ -69,7 +69,9 @@ static mpq_srcptr count_forward(struct al_request *q)
 
 static void note_fit(struct al_table *memory, const struct al_gpu *gpu, mpq_srcptr bytes)
 {
-	const bool fits = mpq_cmp_si(bytes, gpu->usable, 1) <= 0;
+	AL_EXACT(usable);
+	al_exact_set(usable, gpu->usable);
+	const bool fits = mpq_cmp(bytes, usable) <= 0;
 
 	al_table_warn(memory, "each device %s: it needs %.2f of %.2f GiB",
 		fits ? "has enough memory" : "has too little memory", mpq_get_d(bytes) / 0x1p30,

@@ -78,8 +78,7 @@ static bool find_host(const struct al_ledger *ledger, struct al_request *q,
 	al_exact_set(tokens, bytes > 0 ? memory / bytes : 0);
 	al_exact_multiply(tokens, out->longest);
 	al_exact_divide(tokens, out->blocks_needed);
-	al_exact_truncate(tokens, tokens, 0);
-	out->host_tokens = mpz_get_si(mpq_numref(tokens));
+	out->host_tokens = al_exact_whole(tokens);
 	return true;
 }
 
@@ -94,8 +93,7 @@ static int64_t tokens_of_log(const struct al_request *q, const struct al_capacit
 	al_exact_set(tokens, c->blocks);
 	al_exact_multiply(tokens, c->longest);
 	al_exact_divide(tokens, c->blocks_of_longest);
-	al_exact_truncate(tokens, tokens, 0);
-	return mpz_get_si(mpq_numref(tokens));
+	return al_exact_whole(tokens);
 }
 
 static int64_t divide(mpq_srcptr memory, int64_t bytes)
@@ -104,8 +102,7 @@ static int64_t divide(mpq_srcptr memory, int64_t bytes)
 
 	mpq_set(blocks, memory);
 	al_exact_divide(blocks, bytes);
-	al_exact_truncate(blocks, blocks, 0);
-	return mpz_get_si(mpq_numref(blocks));
+	return al_exact_whole(blocks);
 }
 
 static bool find_longest(struct al_request *q, const struct al_inference *inference, int64_t *out,

@@ -401,7 +401,7 @@ static bool say_capacity(struct al_fit *f, const struct al_table *table, const c
 	if (!f->is_inference || !value || !fit_only_tokens(f) || !al_capacity_is_known(f->request))
 		return true;
 	if (is_about_context(f))
-		one.seq = one.source_seq = mpz_get_si(mpq_numref(value));
+		one.seq = one.source_seq = al_exact_whole(value);
 	AL_EXACT(left);
 	if (!al_capacity_left(f->ledger, f->request, &one, f->budget, left, err)
 		|| !al_capacity_find(f->ledger, f->request, &one, left, &capacity, err))

@@ -59,12 +59,14 @@ struct texts {
 static const char *ratio_text(struct al_arena *arena, mpq_srcptr a, mpq_srcptr b)
 {
 	mpq_ptr ratio = al_exact_new(arena);
+	int64_t above, below;
 
 	if (mpq_sgn(b) == 0 || mpq_cmp(a, b) == 0)
 		return "";
 	mpq_div(ratio, a, b);
-	return al_format(arena, " * %ld/%ld", mpz_get_si(mpq_numref(ratio)),
-		mpz_get_si(mpq_denref(ratio)));
+	al_integer_get(mpq_numref(ratio), &above);
+	al_integer_get(mpq_denref(ratio), &below);
+	return al_format(arena, " * %lld/%lld", (long long)above, (long long)below);
 }
 
 /* Beyond one device, its share of the entry: " * 1/8"; "" where it has all of it. */

@@ -411,6 +411,6 @@ const struct al_command al_command_inspect = {
 		"inspect path/to/model --only tensors --values -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct inspect_options),
-	.reads_weights = true,
+	.has_formats = true,
 	.run = run,
 };

@@ -223,6 +223,6 @@ const struct al_command al_command_overview = {
 	.examples = {"llama-3-8b", "llama-3-8b --seq 32k --batch 4"},
 	.options = groups,
 	.options_size = sizeof(struct overview_options),
-	.reads_weights = true,
+	.has_formats = true,
 	.run = run,
 };

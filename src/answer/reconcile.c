@@ -205,6 +205,6 @@ const struct al_command al_command_reconcile = {
 		"reconcile model/ --tensors -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct reconcile_options),
-	.reads_weights = true,
+	.has_formats = true,
 	.run = run,
 };

@@ -42,6 +42,11 @@ extern const struct al_option_row al_only_rows[];
 extern const struct al_option_group al_common_options[];
 bool al_option_is_common(const struct al_option_row *row);
 
+/* Adds the figure to the files; the path's extension sets the format (.pdf, .svg or .png). */
+struct al_figure;
+typedef bool al_drawer(struct al_files *files, const struct al_figure *figure,
+	const struct al_table *table, const char *path, struct al_error *err);
+
 /* What a command works with, and the answer that it builds: tables, printed when all of them are
  * done. */
 struct al_session {
@@ -62,6 +67,7 @@ struct al_session {
 	bool answer_is_no; /* exit status 1 */
 	const struct al_watch *caller; /* of a library: nothing is printed; NULL: a program */
 	const char *page; /* of a library: the file of the answer's page; NULL: none is wanted */
+	al_drawer *draw; /* NULL: it is left to the full program */
 };
 
 /* An answer on a screen of 24 lines, whose last is the shell's. */
@@ -83,12 +89,13 @@ struct al_command {
 	/* Of one that computes with linear algebra, for long: the libraries, with their versions;
 	 * NULL: it doesn't. */
 	const char *(*computed_with)(struct al_arena *arena);
-	bool reads_weights; /* in any format: those that the light program lacks are the full's */
+	/* Of weights or figures: those that the light program lacks are the full one's. */
+	bool has_formats;
 	bool (*run)(struct al_session *session, struct al_error *err);
 };
 
 /* Two programs answer: `attnledger` counts exactly and starts in a few milliseconds; what needs
- * polynomials, linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
+ * linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
  * longer to load than most answers to count. The full one knows all commands.
  *
  * The one list of commands, in the order of the help: name, program (LIGHT or FULL), group in the
@@ -100,8 +107,8 @@ struct al_command {
 	X(memory, LIGHT, "Cost", "memory of inference or training, by part") \
 	X(fit, LIGHT, "Cost", "largest batch, context or model that fits on a device") \
 	X(diff, LIGHT, "Cost", "why two answers differ, setting by setting") \
-	X(sweep, FULL, "Cost", "curve of a count or size over one or more symbols") \
-	X(explore, FULL, "Cost", "interactive HTML page: formulas, sliders and live plots") \
+	X(sweep, LIGHT, "Cost", "curve of a count or size over one or more symbols") \
+	X(explore, LIGHT, "Cost", "interactive HTML page: formulas, sliders and live plots") \
 	X(inspect, LIGHT, "Weights", "tensors and attention layers of a checkpoint") \
 	X(reconcile, LIGHT, "Weights", \
 		"compare stored with expected tensors; exits 1 if they differ") \
@@ -114,8 +121,8 @@ struct al_command {
 	X(verify, FULL, "Weights", "compare a checkpoint and its compressed copy") \
 	X(merge, FULL, "Weights", "combine shards of an audit, or calibrations of a model") \
 	X(run, FULL, "Papers", "make a paper's tables and figures from a scenario") \
-	X(check, FULL, "Papers", "check a paper's numbers; exits 1 on an unlisted error") \
-	X(variants, FULL, "Papers", "tensors, formulas and growth of attention variants") \
+	X(check, LIGHT, "Papers", "check a paper's numbers; exits 1 on an unlisted error") \
+	X(variants, LIGHT, "Papers", "tensors, formulas and growth of attention variants") \
 	X(list, LIGHT, "Papers", "built-in models, variants, engines, devices, symbols ...")
 
 #define DECLARE_COMMAND(name, program, group, summary) \

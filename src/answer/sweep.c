@@ -1,7 +1,7 @@
 /* sweep: a curve as a table, over one or more symbols. */
-#include "answer/draw.h"
 #include "answer/progress.h"
 #include "answer/request.h"
+#include "figure/spec.h"
 #include "report/claim.h"
 #include "scenario/sweep.h"
 
@@ -96,7 +96,7 @@ static bool draw_figure(struct al_session *session, const struct al_ledger_sweep
 		.width_pt = sweep->n_axes > 1 ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT,
 	};
 
-	return al_draw_to_file(&session->files, &figure, table, o->figure, err);
+	return session->draw(&session->files, &figure, table, o->figure, err);
 }
 
 /* A million rows take a tenth of the memory as text. */
@@ -292,6 +292,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct sweep_options *o = session->options;
 	struct al_asked asked = o->asked;
 
+	if (o->figure && !session->draw)
+		return al_fail(err, AL_EFORMAT, "--figure needs the full library");
 	asked.keeps_all = o->over.n > 0;
 	return al_each_request(session, &asked, true, sweep_request, session, err);
 }
@@ -305,5 +307,6 @@ const struct al_command al_command_sweep = {
 		"korthikanti2022 --batch 1"},
 	.options = groups,
 	.options_size = sizeof(struct sweep_options),
+	.has_formats = true,
 	.run = run,
 };

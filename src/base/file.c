@@ -297,6 +297,8 @@ enum al_path_kind al_path_kind(const char *path)
 {
 	struct stat info;
 
+	if (!*path)
+		return AL_PATH_NONE;
 	if (al_mount_find(path))
 		return AL_PATH_FILE;
 	if (al_mount_has_folder(path))

@@ -82,21 +82,23 @@ static void ask_large_pages(void *memory, size_t bytes)
 }
 
 /* No object is larger: the sanitizers' calloc would abort. */
-static bool is_too_large(size_t count, size_t size)
+static bool is_too_large(uint64_t count, size_t size)
 {
 	return size > 0 && count > PTRDIFF_MAX / size;
 }
 
-void *al_try_calloc(size_t count, size_t size, struct al_error *err)
+void *al_try_calloc(uint64_t count, size_t size, struct al_error *err)
 {
-	void *memory = is_too_large(count, size) ? NULL : calloc(count ? count : 1, size);
+	const size_t n = count ? (size_t)count : 1;
+	void *memory = is_too_large(count, size) ? NULL : calloc(n, size);
 
 	if (!memory && size > 1)
-		al_fail(err, AL_ESYSTEM, "out of memory (%zu x %zu bytes)", count, size);
+		al_fail(err, AL_ESYSTEM, "out of memory (%llu x %zu bytes)",
+			(unsigned long long)count, size);
 	else if (!memory)
-		al_fail(err, AL_ESYSTEM, "out of memory (%zu bytes)", count);
+		al_fail(err, AL_ESYSTEM, "out of memory (%llu bytes)", (unsigned long long)count);
 	else
-		ask_large_pages(memory, (count ? count : 1) * size);
+		ask_large_pages(memory, n * size);
 	return memory;
 }
 

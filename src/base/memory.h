@@ -1,11 +1,12 @@
 /* Memory from the heap, which is there or ends everything.
  *
  * A request that the system can't meet goes to one handler, which doesn't return; without one it
- * aborts, as GMP, FLINT and GLib below us do: so it is in the library. The program prints one line
- * and ends (commands/exhausted.c). free() gives back what these functions return. */
+ * aborts, as GMP and GLib below us do: so it is in the library. The program prints one line and
+ * ends (commands/exhausted.c). free() gives back what these functions return. */
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -20,7 +21,7 @@ void *al_realloc(void *memory, size_t count, size_t size) AL_MUST_CHECK;
 
 /* Zeroed memory whose size a stranger's file decides, a checkpoint's matrices: NULL, and an error
  * with the number of bytes wanted, where the system can't give so much. */
-void *al_try_calloc(size_t count, size_t size, struct al_error *err) AL_MUST_CHECK;
+void *al_try_calloc(uint64_t count, size_t size, struct al_error *err) AL_MUST_CHECK;
 
 /* Could the system give so much now? For libraries that ask for ever, or end the program, where it
  * can't. */

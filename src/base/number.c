@@ -52,6 +52,67 @@ bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims, int64_
 	return true;
 }
 
+/* ---- whole numbers ---- */
+
+void al_integer_set(mpz_t z, int64_t value)
+{
+	const long whole = (long)value;
+
+	mpz_set_si(z, whole == value ? whole : (long)(value >> 32));
+	if (whole != value) {
+		mpz_mul_2exp(z, z, 32);
+		mpz_add_ui(z, z, (unsigned long)(value & UINT32_MAX));
+	}
+}
+
+void al_integer_multiply(mpz_t z, int64_t factor)
+{
+	if ((long)factor == factor) {
+		mpz_mul_si(z, z, (long)factor);
+		return;
+	}
+	AL_EXACT(by);
+	al_exact_set(by, factor);
+	mpz_mul(z, z, mpq_numref(by));
+}
+
+bool al_integer_get(mpz_srcptr z, int64_t *out)
+{
+	const size_t limb_bits = 8 * sizeof(mp_limb_t);
+	const bool is_negative = mpz_sgn(z) < 0;
+	const uint64_t most = (uint64_t)INT64_MAX + is_negative;
+	uint64_t size = 0;
+	bool fits = mpz_sizeinbase(z, 2) <= 64;
+
+	for (size_t i = 0; fits && i < mpz_size(z); i++)
+		size |= (uint64_t)mpz_getlimbn(z, (mp_size_t)i) << i * limb_bits;
+	fits = fits && size <= most;
+	if (!fits)
+		size = most;
+	*out = (int64_t)(is_negative ? 0 - size : size);
+	return fits;
+}
+
+static int64_t divide(mpq_srcptr q, void (*quotient)(mpz_ptr, mpz_srcptr, mpz_srcptr))
+{
+	int64_t whole;
+
+	AL_EXACT(out);
+	quotient(mpq_numref(out), mpq_numref(q), mpq_denref(q));
+	al_integer_get(mpq_numref(out), &whole);
+	return whole;
+}
+
+int64_t al_exact_whole(mpq_srcptr q)
+{
+	return divide(q, mpz_tdiv_q);
+}
+
+int64_t al_exact_ceil(mpq_srcptr q)
+{
+	return divide(q, mpz_cdiv_q);
+}
+
 /* ---- in place ---- */
 
 void al_exact_clear(mpq_t *number)
@@ -61,7 +122,8 @@ void al_exact_clear(mpq_t *number)
 
 void al_exact_set(mpq_t q, int64_t value)
 {
-	mpq_set_si(q, (long)value, 1);
+	al_integer_set(mpq_numref(q), value);
+	mpz_set_ui(mpq_denref(q), 1);
 }
 
 /* A whole number, as most are here, has no divisor to share. */
@@ -81,13 +143,13 @@ void al_exact_add(mpq_t sum, mpq_srcptr term)
 
 void al_exact_multiply(mpq_t q, int64_t factor)
 {
-	mpz_mul_si(mpq_numref(q), mpq_numref(q), (long)factor);
+	al_integer_multiply(mpq_numref(q), factor);
 	reduce(q);
 }
 
 void al_exact_divide(mpq_t q, int64_t divisor)
 {
-	mpz_mul_si(mpq_denref(q), mpq_denref(q), (long)divisor);
+	al_integer_multiply(mpq_denref(q), divisor);
 	reduce(q);
 }
 
@@ -115,8 +177,7 @@ bool al_exact_saving(mpq_t percent, mpq_srcptr value, mpq_srcptr base)
 
 /* ---- in an arena ---- */
 
-/* A read-only copy of an integer whose limbs live in the arena. */
-static void copy_integer(struct al_arena *arena, mpz_ptr out, mpz_srcptr z)
+void al_integer_copy(struct al_arena *arena, mpz_ptr out, mpz_srcptr z)
 {
 	size_t n = mpz_size(z);
 	mp_limb_t *limbs = al_new_array(arena, mp_limb_t, n ? n : 1);
@@ -144,8 +205,8 @@ mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q)
 {
 	mpq_ptr copy = al_new(arena, __mpq_struct);
 
-	copy_integer(arena, mpq_numref(copy), mpq_numref(q));
-	copy_integer(arena, mpq_denref(copy), mpq_denref(q));
+	al_integer_copy(arena, mpq_numref(copy), mpq_numref(q));
+	al_integer_copy(arena, mpq_denref(copy), mpq_denref(q));
 	return copy;
 }
 

@@ -33,6 +33,18 @@ bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims,
 	mpq_init(name)
 void al_exact_clear(mpq_t *number);
 
+/* ---- whole numbers, where GMP takes a long, which may have 32 bits ---- */
+
+void al_integer_set(mpz_t z, int64_t value);
+void al_integer_multiply(mpz_t z, int64_t factor);
+
+/* False, and the nearest number that 64 bits hold, where `z` is beyond them. */
+bool al_integer_get(mpz_srcptr z, int64_t *out);
+
+/* `q` without its fraction, and rounded up; of one beyond 64 bits the nearest that they hold. */
+int64_t al_exact_whole(mpq_srcptr q);
+int64_t al_exact_ceil(mpq_srcptr q);
+
 /* ---- arithmetic in place, of a canonical `q` ---- */
 
 void al_exact_set(mpq_t q, int64_t value);
@@ -53,6 +65,7 @@ mpq_ptr al_exact_new(struct al_arena *arena);
 
 /* A copy of `q`, which must be canonical, in the arena. */
 mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q);
+void al_integer_copy(struct al_arena *arena, mpz_ptr out, mpz_srcptr z);
 mpq_srcptr al_exact_from_int(struct al_arena *arena, int64_t value);
 
 /* q * numerator / denominator; denominator > 0. */

@@ -108,9 +108,8 @@ bool al_memory_parse(struct al_arena *arena, const char *text, int64_t *out, str
 	bool ok = al_exact_parse(al_strndup(arena, text, n), bytes, &digits);
 	al_exact_multiply(bytes, units[found].bytes);
 	al_exact_truncate(bytes, bytes, 0);
-	if (!ok || !mpz_fits_slong_p(mpq_numref(bytes)) || mpq_sgn(bytes) <= 0)
+	if (!ok || !al_integer_get(mpq_numref(bytes), out) || *out <= 0)
 		return al_fail(err, AL_EINPUT, "%s: use a size such as 80GB", text);
-	*out = mpz_get_si(mpq_numref(bytes));
 	return true;
 }
 

@@ -265,11 +265,12 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 
 	al_overwrite_begin();
 	al_session_begin(&session);
+	session.draw = program->draw;
 	bool ok = run_command(&session, program, index, argv, &err);
 	al_session_finish(&session);
 	al_overwrite_end();
 	if (!ok && program->is_light && err.status == AL_EFORMAT
-		&& program->commands[index]->reads_weights)
+		&& program->commands[index]->has_formats)
 		return al_exec_full(commands[index].name, argv);
 	if (!ok)
 		return report_error(commands[index].name, &err);

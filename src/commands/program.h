@@ -12,6 +12,7 @@ struct al_program {
 	bool is_light;
 	const struct al_command *const
 		*commands; /* in the order of COMMANDS; NULL: the full program's */
+	al_drawer *draw; /* NULL: the full program does */
 	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
 	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */
 	bool (*prepare)(char **argv, struct al_error *err);

@@ -10,10 +10,6 @@
 
 enum al_figure_format { AL_FIGURE_PDF, AL_FIGURE_SVG, AL_FIGURE_PNG };
 
-/* The names of the marks. */
-enum { AL_FIGURE_N_MARKS = 4 };
-extern const char *const al_figure_marks[AL_FIGURE_N_MARKS];
-
 /* Draws into memory. Errors: a column that the table lacks (nearest named), a log axis with values
  * that are not positive, nothing to draw, more text than the width can hold. */
 bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,

@@ -1,5 +1,5 @@
 /* Marks: how a plot's points are drawn. A mark is one file with one descriptor, and its name in the
- * list below. */
+ * list of spec.h. */
 #pragma once
 
 #include "figure/obstacles.h"
@@ -25,8 +25,5 @@ struct al_mark {
 /* The lines of a panel's front, as far as the frame doesn't cut them; 0: it has none. */
 size_t al_front_lines(const struct al_scene *scene, size_t panel, struct al_segment **out);
 
-/* The one list of marks. */
-#define AL_MARKS(X) X(line) X(bar) X(point) X(heatmap)
-
 #define AL_DECLARE_MARK(name) extern const struct al_mark al_mark_##name;
-AL_MARKS(AL_DECLARE_MARK)
+AL_FIGURE_MARKS(AL_DECLARE_MARK)

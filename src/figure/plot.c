@@ -5,12 +5,9 @@
 
 /* ---- marks ---- */
 
-#define MARK_NAME(name) #name,
 #define MARK_POINTER(name) &al_mark_##name,
 
-const char *const al_figure_marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_NAME)};
-
-static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_POINTER)};
+static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_FIGURE_MARKS(MARK_POINTER)};
 
 static bool find_mark(const char *name, const struct al_mark **out, struct al_error *err)
 {

@@ -4,6 +4,11 @@
 
 #include "base/base.h"
 
+/* The one list of marks, and their names. */
+#define AL_FIGURE_MARKS(X) X(line) X(bar) X(point) X(heatmap)
+enum { AL_FIGURE_N_MARKS = 4 };
+extern const char *const al_figure_marks[AL_FIGURE_N_MARKS];
+
 enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
 
 /* The tick labels of an axis, in base units. */

@@ -108,20 +108,20 @@ void al_swap_numbers(void *bytes, size_t n, const struct al_dtype *dtype)
 static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
 	struct al_place *place, struct al_error *err)
 {
-	const size_t n = (size_t)al_layout_work(tensor);
-	AL_FREED unsigned char *from = al_try_calloc(n, 1, err);
+	const uint64_t work = al_layout_work(tensor);
+	AL_FREED unsigned char *from = al_try_calloc(work, 1, err);
 	AL_FREED unsigned char *numbers = from ? al_try_calloc(tensor->bytes, 1, err) : NULL;
 
-	if (!numbers || !al_source_read(place->source, place->offset, from, n, err))
+	if (!numbers || !al_source_read(place->source, place->offset, from, (size_t)work, err))
 		return false;
 	if (tensor->layout->strides)
 		al_layout_gather(tensor, from, numbers);
 	else
-		memcpy(numbers, from, n);
+		memcpy(numbers, from, (size_t)work);
 	if (tensor->layout->is_swapped)
 		al_swap_numbers(numbers, (size_t)tensor->n_elements, tensor->dtype);
 	place->source = &aside->source;
-	return al_spill_put(aside, numbers, tensor->bytes, &place->offset, err);
+	return al_spill_put(aside, numbers, (size_t)tensor->bytes, &place->offset, err);
 }
 
 /* ---- aside ---- */
@@ -200,7 +200,7 @@ static bool make(const struct al_tensor *tensor, struct al_spill *aside, struct 
 		out[i] += made->plus;
 	tensor->dtype->from_double(out, n, (unsigned char *)from);
 	place->source = &aside->source;
-	return al_spill_put(aside, from, tensor->bytes, &place->offset, err);
+	return al_spill_put(aside, from, (size_t)tensor->bytes, &place->offset, err);
 }
 
 /* Its bytes are the other tensor's. */

@@ -9,7 +9,7 @@
 
 enum { ALIGNMENT = 64 };
 
-static const size_t largest_file = (size_t)1 << 32;
+static const size_t largest_file = UINT32_MAX;
 
 /* One dimension is one row. */
 static bool take_shape(struct al_npy *out, const struct al_npy_header *h, const char *path,

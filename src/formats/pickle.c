@@ -15,7 +15,7 @@ void al_pickle_fail(struct al_pickle_machine *m, const char *what)
 	m->failed = true;
 }
 
-bool al_pickle_may(struct al_pickle_machine *m, size_t n)
+bool al_pickle_may(struct al_pickle_machine *m, uint64_t n)
 {
 	const uint64_t held = m->n_stack + m->n_marks + m->n_memo + n;
 
@@ -162,10 +162,10 @@ static void push_text(struct al_pickle_machine *m, int length_bytes)
 	const uint64_t n = take_number(m, length_bytes);
 	const unsigned char *bytes = take(m, n);
 
-	if (bytes && memchr(bytes, 0, n))
+	if (bytes && memchr(bytes, 0, (size_t)n))
 		al_pickle_fail(m, "has a string containing a NUL");
 	al_pickle_push(m, AL_PICKLE_TEXT)->text = bytes
-		? al_strndup(m->arena, (const char *)bytes, n)
+		? al_strndup(m->arena, (const char *)bytes, (size_t)n)
 		: "";
 }
 

@@ -21,7 +21,7 @@ void al_pickle_fail(struct al_pickle_machine *m, const char *what);
 
 /* May the next instruction handle `n` values, and double what the machine holds? Takes them from
  * the budget as steps; fails where that doesn't hold so much. */
-bool al_pickle_may(struct al_pickle_machine *m, size_t n);
+bool al_pickle_may(struct al_pickle_machine *m, uint64_t n);
 
 struct al_pickle_value *al_pickle_push(struct al_pickle_machine *m, enum al_pickle_kind kind);
 void al_pickle_push_value(struct al_pickle_machine *m, struct al_pickle_value *value);

@@ -154,7 +154,7 @@ static bool read_by_window(const struct al_place *place, const struct al_tensor 
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
-	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
+	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? (size_t)tensor->bytes : AL_BLOCK_BYTES;
 	AL_FREED unsigned char *bytes = al_alloc(room, 1);
 	struct window window = {.place = *place,
 		.tensor = tensor,

@@ -96,7 +96,8 @@ static bool read_pickles(struct al_torch_file *f, struct al_arena *scratch,
 
 	*used = 0;
 	for (size_t i = 0; i < N_PICKLES; i++, *used += now) {
-		pickles[i] = al_pickle_read(scratch, f->path, bytes + *used, n - *used, &now, err);
+		pickles[i] = al_pickle_read(scratch, f->path, bytes + *used, n - (size_t)*used,
+			&now, err);
 		if (!pickles[i])
 			return false;
 	}

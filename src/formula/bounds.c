@@ -7,14 +7,16 @@ struct size {
 
 static struct size size_of(const struct al_terms *a)
 {
-	slong bits = fmpz_mpoly_max_bits(a->value->zpoly);
-	double above = (double)fmpz_bits(fmpq_numref(a->value->content));
-	double below = (double)fmpz_bits(fmpq_denref(a->value->content));
+	double bits = 0;
 
+	for (size_t i = 0; i < a->n; i++)
+		bits = fmax(bits, (double)mpz_sizeinbase(&a->coefficients[i], 2));
 	return (struct size){
-		.degree = (double)fmpz_mpoly_total_degree_si(a->value->zpoly, a->ctx->zctx),
-		.terms = (double)fmpq_mpoly_length(a->value, a->ctx),
-		.bits = (double)(bits < 0 ? -bits : bits) + (above > below ? above : below),
+		.degree = a->n > 0 ? (double)a->rows[0] : 0,
+		.terms = (double)a->n,
+		.bits = bits
+			+ fmax((double)mpz_sizeinbase(mpq_numref(a->content), 2),
+				(double)mpz_sizeinbase(mpq_denref(a->content), 2)),
 	};
 }
 
@@ -56,7 +58,7 @@ static bool check_size(struct al_pool *pool, struct size size)
 /* Bits that a sum of `terms` products adds. */
 static double carry(double terms)
 {
-	return terms > 1 ? (double)FLINT_BIT_COUNT((ulong)smaller(terms, 1e12)) : 0;
+	return terms > 1 ? 1 + (double)ilogb(smaller(terms, 1e12)) : 0;
 }
 
 bool al_terms_check_product(struct al_pool *pool, const struct al_terms *a,

@@ -143,11 +143,7 @@ static const struct al_cases *compare(struct al_pool *pool, enum al_operator op,
 		return NULL;
 	if (!al_terms_is_constant(difference))
 		return undecided(pool, op, left, right);
-
-	AL_EXACT(value);
-	al_terms_get_constant(difference, value);
-	int sign = mpq_sgn(value);
-	return al_cases_number(pool, al_op_accepts(op, sign));
+	return al_cases_number(pool, al_op_accepts(op, mpq_sgn(difference->content)));
 }
 
 const struct al_cases *al_cases_truth(struct al_pool *pool, const struct al_cases *cases)
@@ -169,8 +165,7 @@ const struct al_cases *al_cases_is_word(struct al_pool *pool, const struct al_ca
 			al_cases_is_word(pool, symbols->otherwise, word));
 
 	const struct al_terms *terms = symbols->terms;
-	if (terms->n_factors != 1 || terms->factors[0]->op != AL_OP_SYMBOL
-		|| !fmpq_mpoly_is_gen(terms->value, 0, terms->ctx)) {
+	if (!al_terms_is_factor(terms) || terms->factors[0]->op != AL_OP_SYMBOL) {
 		al_fail(pool->err, AL_EINPUT, "found the word '%s', expected a number", word);
 		return NULL;
 	}

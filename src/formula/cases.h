@@ -1,21 +1,15 @@
-/* Polynomials by cases: private to this folder, and the only header that knows FLINT.
+/* Polynomials by cases: private to this folder.
  *
  * `terms` is one polynomial in named factors, `cases` a decision tree over conditions with terms as
  * its leaves. Both are canonical and immutable. They live in the pool of the polynomial that they
  * were computed for, with all that came before them, and may point at operands that outlive it. */
 #pragma once
 
-/* before FLINT, which declares what takes GMP's numbers only then */
-#include <gmp.h>
-
-#include <flint/fmpq_mpoly.h>
-
 #include "formula/polynomial.h"
 #include "formula/tree.h"
 
 struct al_pool {
 	struct al_arena arena;
-	struct al_terms *newest; /* every terms of the pool, for FLINT to clear */
 	struct al_error *err; /* where the computation records why it gave up */
 };
 
@@ -33,18 +27,22 @@ struct al_polynomial_factor {
 		*right; /* operands; AL_OP_SYMBOL: `left` is its index, or NULL */
 };
 
+/* content * (the sum of coefficient * factor^exponent * ...): the coefficients are whole and
+ * coprime, the first is positive. A row is a term's degree and then the exponent of each factor:
+ * rows fall as bytes do, by degree and then by the factors in their order. */
 struct al_terms {
-	const struct al_polynomial_factor *
-		*factors; /* by name, all of them used; FLINT's variables */
+	const struct al_polynomial_factor *const *factors; /* by name, all of them used */
 	size_t n_factors;
-	fmpq_mpoly_ctx_t ctx; /* falling total degree, then lexicographic */
-	fmpq_mpoly_t value;
-	struct al_terms *older;
+	mpq_srcptr content; /* 0 where there are no terms */
+	size_t n;
+	const unsigned char *rows; /* [n][1 + n_factors] */
+	mpz_srcptr coefficients; /* [n] */
 };
 
-/* Zero in these factors, which the pool or an operand owns: for FLINT to write to. */
-struct al_terms *al_terms_create(struct al_pool *pool, const struct al_polynomial_factor **factors,
-	size_t n_factors);
+static inline const unsigned char *al_terms_row(const struct al_terms *terms, size_t i)
+{
+	return terms->rows + i * (1 + terms->n_factors);
+}
 
 const struct al_terms *al_terms_from_int(struct al_pool *pool, int64_t value);
 const struct al_terms *al_terms_from_exact(struct al_pool *pool, mpq_srcptr value);
@@ -67,9 +65,37 @@ bool al_terms_check_product(struct al_pool *pool, const struct al_terms *a,
 bool al_terms_check_power(struct al_pool *pool, const struct al_terms *a, double exponent);
 
 bool al_terms_equal(const struct al_terms *a, const struct al_terms *b);
-bool al_terms_is_int(const struct al_terms *terms, int64_t value);
-bool al_terms_is_constant(const struct al_terms *terms);
-void al_terms_get_constant(const struct al_terms *terms, mpq_t out);
+bool al_terms_is_int(const struct al_terms *terms, long value);
+bool al_terms_is_constant(const struct al_terms *terms); /* which is `content` */
+bool al_terms_is_factor(const struct al_terms *terms);
+
+/* ---- sums ---- */
+
+/* Terms in given factors while they are added up. */
+struct al_sum {
+	struct al_arena arena;
+	size_t width; /* of a row */
+	struct al_summand **parts; /* by falling rows; some may be 0 */
+	size_t n, room;
+};
+
+/* A sum of the block that it is declared in: nothing at first. */
+#define AL_SUM(name, n_factors) \
+	AL_ENDS(al_sum_finish) struct al_sum name; \
+	al_sum_init(&(name), (n_factors))
+void al_sum_init(struct al_sum *sum, size_t n_factors);
+void al_sum_finish(struct al_sum *sum);
+
+/* Adds a * b * (the row's factors). */
+void al_sum_add(struct al_sum *sum, const unsigned char *row, mpz_srcptr a, mpz_srcptr b);
+
+/* The part with the largest row from number *i on that isn't 0, whose number *i then is: its row,
+ * and its coefficient; NULL: there is none. */
+const unsigned char *al_sum_next(const struct al_sum *sum, size_t *i, mpz_srcptr *coefficient);
+
+/* content * sum, without the factors that cancelled. */
+const struct al_terms *al_sum_terms(struct al_sum *sum, struct al_pool *pool,
+	const struct al_polynomial_factor *const *factors, mpq_srcptr content);
 
 /* ---- cases ---- */
 

@@ -282,7 +282,7 @@ static void enclose_number(const struct al_node *node, struct al_interval *out)
 	if (node->exact)
 		mpq_set(out->low, node->exact);
 	else
-		mpq_set_si(out->low, node->integer, 1);
+		al_exact_set(out->low, node->integer);
 	mpq_set(out->high, out->low);
 }
 

@@ -117,9 +117,7 @@ static const struct al_node *parse_integer(struct parser *p)
 
 	AL_EXACT(value);
 	mpq_set_str(value, digits, 10);
-	if (mpz_fits_slong_p(mpq_numref(value)))
-		node->integer = mpz_get_si(mpq_numref(value));
-	else
+	if (!al_integer_get(mpq_numref(value), &node->integer))
 		node->exact = al_exact_copy(p->arena, value);
 	return next(p) ? node : NULL;
 }

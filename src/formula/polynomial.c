@@ -98,6 +98,17 @@ static bool mentions(const struct al_terms *terms, const char *symbol)
 	return false;
 }
 
+/* The largest of the factor. */
+static int exponent_of(const struct al_terms *terms, size_t factor)
+{
+	int most = 0;
+
+	for (size_t i = 0; i < terms->n; i++)
+		if (al_terms_row(terms, i)[1 + factor] > most)
+			most = al_terms_row(terms, i)[1 + factor];
+	return most;
+}
+
 static bool degree_of_terms(const struct al_terms *terms, const char *symbol, int *degree,
 	struct al_error *err)
 {
@@ -108,7 +119,7 @@ static bool degree_of_terms(const struct al_terms *terms, const char *symbol, in
 			return al_fail(err, AL_EINPUT,
 				"the degree in %s is undecided: it occurs in %s", symbol, f->name);
 		if (f->op == AL_OP_SYMBOL && strcmp(f->name, symbol) == 0)
-			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
+			*degree = exponent_of(terms, i);
 	}
 	return true;
 }

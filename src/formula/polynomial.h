@@ -1,4 +1,4 @@
-/* Canonical polynomials in named symbols (FLINT's fmpq_mpoly), possibly by cases.
+/* Canonical polynomials in named symbols with rational coefficients, possibly by cases.
  *
  * What a variant's tensors add up to: the sum is canonical, so that two formulas are equal exactly
  * where their polynomials are. Piecewise formulas (if, min, max, a condition on a symbol) become

@@ -1,20 +1,14 @@
-/* Pools: the arena and the FLINT objects of one computation, and what is made in them. */
+/* Pools: the arena of one computation, and what is made in it. */
 #include "formula/cases.h"
 
 void al_pool_init(struct al_pool *pool, struct al_error *err)
 {
 	al_arena_init(&pool->arena);
-	pool->newest = NULL;
 	pool->err = err;
 }
 
 void al_pool_finish(struct al_pool *pool)
 {
-	for (struct al_terms *terms = pool->newest; terms; terms = terms->older) {
-		fmpq_mpoly_clear(terms->value, terms->ctx);
-		fmpq_mpoly_ctx_clear(terms->ctx);
-	}
-	pool->newest = NULL;
 	al_arena_finish(&pool->arena);
 }
 
@@ -29,20 +23,6 @@ const char *al_pool_keep_text(struct al_pool *pool, struct al_text *text, const 
 			AL_OPAQUE_TEXT);
 	al_text_finish(text);
 	return kept;
-}
-
-struct al_terms *al_terms_create(struct al_pool *pool, const struct al_polynomial_factor **factors,
-	size_t n_factors)
-{
-	struct al_terms *terms = al_new(&pool->arena, struct al_terms);
-
-	terms->factors = factors;
-	terms->n_factors = n_factors;
-	fmpq_mpoly_ctx_init(terms->ctx, n_factors ? (slong)n_factors : 1, ORD_DEGLEX);
-	fmpq_mpoly_init(terms->value, terms->ctx);
-	terms->older = pool->newest;
-	pool->newest = terms;
-	return terms;
 }
 
 const struct al_polynomial_factor *al_factor_create(struct al_pool *pool, enum al_operator op,

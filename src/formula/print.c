@@ -76,9 +76,9 @@ static const struct form latex_forms[] = {
 static void print_operand(const struct printer *p, const struct al_terms *terms,
 	enum operand operand)
 {
-	bool is_single = fmpq_mpoly_length(terms->value, terms->ctx) == 1
+	bool is_single = terms->n == 1
 		&& (operand == DIVIDEND || terms->n_factors == 0
-			|| (terms->n_factors == 1 && fmpq_is_one(terms->value->content)));
+			|| (terms->n_factors == 1 && mpq_cmp_si(terms->content, 1, 1) == 0));
 	bool has_brackets = operand != INSIDE && !is_single;
 
 	al_text_add(p->out, has_brackets ? "(" : "");
@@ -102,7 +102,7 @@ static void print_opaque(const struct printer *p, const struct al_polynomial_fac
 }
 
 static void print_factor(const struct printer *p, const struct al_polynomial_factor *factor,
-	unsigned long exponent)
+	unsigned exponent)
 {
 	if (!p->is_latex && factor->name)
 		al_text_add(p->out, factor->name);
@@ -111,38 +111,35 @@ static void print_factor(const struct printer *p, const struct al_polynomial_fac
 	else
 		print_opaque(p, factor, exponent > 1);
 	if (exponent > 1)
-		al_text_addf(p->out, p->is_latex ? "^{%lu}" : "^%lu", exponent);
+		al_text_addf(p->out, p->is_latex ? "^{%u}" : "^%u", exponent);
 }
 
 /* ---- terms ---- */
 
-/* A positive rational. */
-static void print_coefficient(const struct printer *p, const fmpq_t value)
+static void print_coefficient(const struct printer *p, mpq_srcptr positive)
 {
-	bool is_whole = fmpz_is_one(fmpq_denref(value));
-	char *above = fmpz_get_str(NULL, 10, fmpq_numref(value));
-	char *below = fmpz_get_str(NULL, 10, fmpq_denref(value));
+	AL_TEXT(text);
 
-	if (is_whole)
-		al_text_add(p->out, above);
+	al_text_add_exact(&text, positive);
+	char *slash = p->is_latex ? strchr(text.data, '/') : NULL;
+	if (slash)
+		al_text_addf(p->out, "\\frac{%.*s}{%s}", (int)(slash - text.data), text.data,
+			slash + 1);
 	else
-		al_text_addf(p->out, p->is_latex ? "\\frac{%s}{%s}" : "%s/%s", above, below);
-	flint_free(above);
-	flint_free(below);
+		al_text_add(p->out, text.data);
 }
 
-static void print_term(const struct printer *p, const struct al_terms *terms, slong i,
-	const fmpq_t coefficient)
+static void print_term(const struct printer *p, const struct al_terms *terms, size_t i,
+	mpq_srcptr coefficient)
 {
 	bool is_alone = true; /* nothing is before the next factor */
 
-	if (!fmpq_is_one(coefficient)) {
+	if (mpq_cmp_si(coefficient, 1, 1) != 0) {
 		print_coefficient(p, coefficient);
 		is_alone = false;
 	}
 	for (size_t f = 0; f < terms->n_factors; f++) {
-		ulong exponent = fmpq_mpoly_get_term_var_exp_ui(terms->value, i, (slong)f,
-			terms->ctx);
+		const unsigned exponent = al_terms_row(terms, i)[1 + f];
 		if (!exponent)
 			continue;
 		al_text_add(p->out, is_alone ? "" : p->is_latex ? " " : "*");
@@ -155,23 +152,21 @@ static void print_term(const struct printer *p, const struct al_terms *terms, sl
 
 static void print_terms(const struct printer *p, const struct al_terms *terms)
 {
-	slong n = fmpq_mpoly_length(terms->value, terms->ctx);
-	fmpq_t coefficient;
+	AL_EXACT(coefficient);
 
-	fmpq_init(coefficient);
-	for (slong i = 0; i < n && !is_full(p); i++) {
-		fmpq_mpoly_get_term_coeff_fmpq(coefficient, terms->value, i, terms->ctx);
-		bool is_negative = fmpq_sgn(coefficient) < 0;
+	for (size_t i = 0; i < terms->n && !is_full(p); i++) {
+		mpq_set_z(coefficient, &terms->coefficients[i]);
+		mpq_mul(coefficient, coefficient, terms->content);
+		bool is_negative = mpq_sgn(coefficient) < 0;
 		if (i > 0)
 			al_text_add(p->out, is_negative ? " - " : " + ");
 		else if (is_negative)
 			al_text_add(p->out, "-");
-		fmpq_abs(coefficient, coefficient);
+		mpq_abs(coefficient, coefficient);
 		print_term(p, terms, i, coefficient);
 	}
-	if (n == 0)
+	if (terms->n == 0)
 		al_text_add(p->out, "0");
-	fmpq_clear(coefficient);
 }
 
 void al_terms_text(const struct al_terms *terms, struct al_text *out, size_t limit)

@@ -1,59 +1,56 @@
-/* One polynomial in named factors, over FLINT. Bounds come before anything is multiplied. */
+/* One polynomial in named factors. Bounds come before anything is multiplied. */
 
 #include "formula/cases.h"
 
+/* content * factor, or the content alone. */
+static const struct al_terms *from(struct al_pool *pool,
+	const struct al_polynomial_factor *const *factor, mpq_srcptr content)
+{
+	static const unsigned char row[] = {1, 1}, constant[] = {0};
+
+	AL_EXACT(one);
+	al_exact_set(one, 1);
+	AL_SUM(sum, factor ? 1 : 0);
+	al_sum_add(&sum, factor ? row : constant, mpq_numref(one), mpq_numref(one));
+	return al_sum_terms(&sum, pool, factor, content);
+}
+
 const struct al_terms *al_terms_from_int(struct al_pool *pool, int64_t value)
 {
-	struct al_terms *terms = al_terms_create(pool, NULL, 0);
-
-	fmpq_mpoly_set_si(terms->value, value, terms->ctx);
-	return terms;
+	AL_EXACT(content);
+	al_exact_set(content, value);
+	return al_terms_from_exact(pool, content);
 }
 
 const struct al_terms *al_terms_from_exact(struct al_pool *pool, mpq_srcptr value)
 {
-	struct al_terms *terms = al_terms_create(pool, NULL, 0);
-	fmpq_t constant;
-
-	fmpq_init(constant);
-	fmpq_set_mpq(constant, value);
-	fmpq_mpoly_set_fmpq(terms->value, constant, terms->ctx);
-	fmpq_clear(constant);
-	return terms;
+	return from(pool, NULL, value);
 }
 
 const struct al_terms *al_terms_from_factor(struct al_pool *pool,
 	const struct al_polynomial_factor *factor)
 {
-	const struct al_polynomial_factor **factors = al_new_array(&pool->arena,
-		const struct al_polynomial_factor *, 1);
-	struct al_terms *terms = al_terms_create(pool, factors, 1);
-
-	factors[0] = factor;
-	fmpq_mpoly_gen(terms->value, 0, terms->ctx);
-	return terms;
+	AL_EXACT(one);
+	al_exact_set(one, 1);
+	return from(pool, &factor, one);
 }
 
-/* ---- constants ---- */
+/* ---- the simplest ---- */
 
 bool al_terms_is_constant(const struct al_terms *terms)
 {
-	return fmpq_mpoly_is_fmpq(terms->value, terms->ctx);
+	return terms->n_factors == 0;
 }
 
-void al_terms_get_constant(const struct al_terms *terms, mpq_t out)
+bool al_terms_is_int(const struct al_terms *terms, long value)
 {
-	fmpq_t constant;
-
-	fmpq_init(constant);
-	fmpq_mpoly_get_fmpq(constant, terms->value, terms->ctx);
-	fmpq_get_mpq(out, constant);
-	fmpq_clear(constant);
+	return terms->n_factors == 0 && mpq_cmp_si(terms->content, value, 1) == 0;
 }
 
-bool al_terms_is_int(const struct al_terms *terms, int64_t value)
+bool al_terms_is_factor(const struct al_terms *terms)
 {
-	return fmpq_mpoly_equal_si(terms->value, value, terms->ctx);
+	return terms->n_factors == 1 && terms->n == 1 && terms->rows[0] == 1
+		&& mpq_cmp_si(terms->content, 1, 1) == 0;
 }
 
 /* ---- sets of factors ---- */
@@ -70,32 +67,34 @@ static bool same_factors(const struct al_terms *a, const struct al_terms *b)
 
 bool al_terms_equal(const struct al_terms *a, const struct al_terms *b)
 {
-	return same_factors(a, b) && fmpq_mpoly_equal(a->value, b->value, a->ctx);
+	if (!same_factors(a, b) || a->n != b->n || !mpq_equal(a->content, b->content)
+		|| memcmp(a->rows, b->rows, a->n * (1 + a->n_factors)) != 0)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (mpz_cmp(&a->coefficients[i], &b->coefficients[i]) != 0)
+			return false;
+	return true;
 }
 
-/* The places of a's factors among `factors`; -1 where they are not there. Both are sorted by
- * name. */
-static slong *positions(struct al_pool *pool, const struct al_terms *a,
+/* `a` in other factors, which hold all that it uses; both are sorted by name. */
+static const struct al_terms *rewrite(struct al_pool *pool, const struct al_terms *a,
 	const struct al_polynomial_factor *const *factors, size_t n)
 {
-	slong *at = al_new_array(&pool->arena, slong, a->n_factors + 1);
+	struct al_terms *terms = al_new(&pool->arena, struct al_terms);
+	unsigned char *rows = al_new_array(&pool->arena, unsigned char, a->n *(1 + n));
 
-	for (size_t i = 0, j = 0; i < a->n_factors; i++) {
-		while (j < n && strcmp(factors[j]->name, a->factors[i]->name) < 0)
-			j++;
-		at[i] = j < n && strcmp(factors[j]->name, a->factors[i]->name) == 0 ? (slong)j : -1;
+	for (size_t i = 0; i < a->n; i++)
+		rows[i * (1 + n)] = al_terms_row(a, i)[0];
+	for (size_t f = 0, to = 0; f < a->n_factors; f++) {
+		while (strcmp(factors[to]->name, a->factors[f]->name) != 0)
+			to++;
+		for (size_t i = 0; i < a->n; i++)
+			rows[i * (1 + n) + 1 + to] = al_terms_row(a, i)[1 + f];
 	}
-	return at;
-}
-
-/* `a` in other factors, which hold all that it uses. */
-static const struct al_terms *rewrite(struct al_pool *pool, const struct al_terms *a,
-	const struct al_polynomial_factor **factors, size_t n)
-{
-	struct al_terms *terms = al_terms_create(pool, factors, n);
-	slong *at = positions(pool, a, factors, n);
-
-	fmpq_mpoly_compose_fmpq_mpoly_gen(terms->value, a->value, at, a->ctx, terms->ctx);
+	*terms = *a;
+	terms->factors = factors;
+	terms->n_factors = n;
+	terms->rows = rows;
 	return terms;
 }
 
@@ -127,21 +126,6 @@ static bool unite(struct al_pool *pool, const struct al_terms **a, const struct 
 	return true;
 }
 
-/* Leaves out factors that cancelled. */
-static const struct al_terms *trim(struct al_pool *pool, const struct al_terms *a)
-{
-	const struct al_polynomial_factor **used = al_new_array(&pool->arena,
-		const struct al_polynomial_factor *, a->n_factors + 1);
-	int *is_used = al_new_array(&pool->arena, int, a->n_factors + 1);
-	size_t n = 0;
-
-	fmpq_mpoly_used_vars(is_used, a->value, a->ctx);
-	for (size_t i = 0; i < a->n_factors; i++)
-		if (is_used[i])
-			used[n++] = a->factors[i];
-	return n == a->n_factors ? a : rewrite(pool, a, used, n);
-}
-
 /* ---- arithmetic ---- */
 
 static bool fail(struct al_pool *pool, const char *message)
@@ -149,35 +133,78 @@ static bool fail(struct al_pool *pool, const char *message)
 	return al_fail(pool->err, AL_EINPUT, "%s", message);
 }
 
+/* The largest content that divides both wholly. */
+static void share(mpq_t out, mpq_srcptr a, mpq_srcptr b)
+{
+	mpz_gcd(mpq_numref(out), mpq_numref(a), mpq_numref(b));
+	mpz_lcm(mpq_denref(out), mpq_denref(a), mpq_denref(b));
+}
+
+static void add_all(struct al_sum *sum, const struct al_terms *a, mpz_srcptr times)
+{
+	for (size_t i = 0; i < a->n; i++)
+		al_sum_add(sum, al_terms_row(a, i), &a->coefficients[i], times);
+}
+
 static const struct al_terms *add(struct al_pool *pool, enum al_operator op,
 	const struct al_terms *a, const struct al_terms *b)
 {
+	if (a->n + b->n == 0)
+		return a;
 	if (!unite(pool, &a, &b))
 		return NULL;
-	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
-	if (op == AL_OP_ADD)
-		fmpq_mpoly_add(out->value, a->value, b->value, out->ctx);
-	else
-		fmpq_mpoly_sub(out->value, a->value, b->value, out->ctx);
-	return al_terms_check(pool, out) ? trim(pool, out) : NULL;
+	AL_SUM(sum, a->n_factors);
+	AL_EXACT(shared);
+	AL_EXACT(times);
+	share(shared, a->content, b->content);
+	mpq_div(times, a->content, shared);
+	add_all(&sum, a, mpq_numref(times));
+	mpq_div(times, b->content, shared);
+	if (op == AL_OP_SUBTRACT)
+		mpq_neg(times, times);
+	add_all(&sum, b, mpq_numref(times));
+	const struct al_terms *out = al_sum_terms(&sum, pool, a->factors, shared);
+	return al_terms_check(pool, out) ? out : NULL;
+}
+
+/* Adds the product with one term, of that row and coefficient. */
+static void add_product(struct al_sum *sum, const struct al_terms *a, const unsigned char *by,
+	mpz_srcptr coefficient, unsigned char *row)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t c = 0; c < sum->width; c++)
+			row[c] = (unsigned char)(al_terms_row(a, i)[c] + by[c]);
+		al_sum_add(sum, row, &a->coefficients[i], coefficient);
+	}
+}
+
+/* Of two in the same factors. */
+static const struct al_terms *product(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
+{
+	AL_SUM(sum, a->n_factors);
+	AL_EXACT(content);
+	unsigned char *row = al_new_array(&sum.arena, unsigned char, sum.width);
+
+	for (size_t i = 0; i < a->n; i++)
+		add_product(&sum, b, al_terms_row(a, i), &a->coefficients[i], row);
+	mpq_mul(content, a->content, b->content);
+	return al_sum_terms(&sum, pool, a->factors, content);
 }
 
 static const struct al_terms *multiply(struct al_pool *pool, const struct al_terms *a,
 	const struct al_terms *b)
 {
-	if (!unite(pool, &a, &b) || !al_terms_check_product(pool, a, b))
-		return NULL;
-	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
-	fmpq_mpoly_mul(out->value, a->value, b->value, out->ctx);
-	return trim(pool, out);
+	return unite(pool, &a, &b) && al_terms_check_product(pool, a, b) ? product(pool, a, b)
+									 : NULL;
 }
 
 static const struct al_terms *raise_to(struct al_pool *pool, const struct al_terms *a,
 	const struct al_terms *exponent)
 {
-	ulong e = 0;
+	long e = 0;
 
-	while (e <= AL_FORMULA_EXPONENT && !al_terms_is_int(exponent, (int64_t)e))
+	while (e <= AL_FORMULA_EXPONENT && !al_terms_is_int(exponent, e))
 		e++;
 	if (e > AL_FORMULA_EXPONENT) {
 		fail(pool, "an exponent that is not a whole number from 0 to 64");
@@ -185,64 +212,136 @@ static const struct al_terms *raise_to(struct al_pool *pool, const struct al_ter
 	}
 	if (!al_terms_check_power(pool, a, (double)e))
 		return NULL;
-	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
-	fmpq_mpoly_pow_ui(out->value, a->value, e, out->ctx);
-	return trim(pool, out);
-}
-
-/* Divides both by the largest monomial that divides them. */
-static void reduce(struct al_pool *pool, const struct al_terms **a, const struct al_terms **b)
-{
-	struct al_terms *common = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct al_terms *other = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct al_terms *x = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-	struct al_terms *y = al_terms_create(pool, (*a)->factors, (*a)->n_factors);
-
-	fmpq_mpoly_term_content(common->value, (*a)->value, common->ctx);
-	fmpq_mpoly_term_content(other->value, (*b)->value, common->ctx);
-	fmpq_mpoly_gcd(common->value, common->value, other->value, common->ctx);
-	fmpq_mpoly_divides(x->value, (*a)->value, common->value, common->ctx);
-	fmpq_mpoly_divides(y->value, (*b)->value, common->value, common->ctx);
-	*a = trim(pool, x);
-	*b = trim(pool, y);
-}
-
-/* The same with coefficients that are whole, coprime, the first one positive; `*content` takes what
- * it was multiplied with. */
-static const struct al_terms *primitive(struct al_pool *pool, const struct al_terms *a,
-	fmpq_t content)
-{
-	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
-
-	fmpq_set(content, a->value->content);
-	fmpz_mpoly_set(out->value->zpoly, a->value->zpoly, out->ctx->zctx);
-	fmpq_one(out->value->content);
+	const struct al_terms *out = e > 0 ? a : al_terms_from_int(pool, 1);
+	for (; e > 1; e--)
+		out = product(pool, out, a);
 	return out;
+}
+
+/* ---- division ---- */
+
+/* A division gives up where its quotient or what is left grows beyond what would be refused. */
+enum { MOST_LEFT = 4 * AL_POLYNOMIAL_TERMS };
+
+/* The largest exponents of each factor, and the largest degree. */
+static void find_degrees(const struct al_terms *a, unsigned char *out)
+{
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t c = 0; c <= a->n_factors; c++)
+			if (al_terms_row(a, i)[c] > out[c])
+				out[c] = al_terms_row(a, i)[c];
+}
+
+/* The term of the quotient that cancels one of what is left: `row` becomes its row. False where
+ * none does, or where it has a degree that the quotient can't have. */
+static bool divide_term(unsigned char *row, mpz_t coefficient, const struct al_terms *b,
+	const unsigned char *most)
+{
+	for (size_t c = 0; c <= b->n_factors; c++) {
+		if (row[c] < b->rows[c] || row[c] - b->rows[c] > most[c])
+			return false;
+		row[c] = (unsigned char)(row[c] - b->rows[c]);
+	}
+	if (!mpz_divisible_p(coefficient, &b->coefficients[0]))
+		return false;
+	mpz_divexact(coefficient, coefficient, &b->coefficients[0]);
+	return true;
+}
+
+/* Takes `left` apart, largest term first. Coprime coefficients of both make the quotient's whole
+ * (Gauss's lemma). */
+static bool divide_left(struct al_sum *left, const struct al_terms *b, const unsigned char *most,
+	struct al_sum *quotient)
+{
+	unsigned char *row = al_new_array(&left->arena, unsigned char, left->width),
+		      *by = al_new_array(&left->arena, unsigned char, left->width);
+	const unsigned char *next;
+	mpz_srcptr coefficient;
+	AL_EXACT(term);
+	AL_EXACT(one);
+
+	al_exact_set(one, 1);
+	for (size_t i = 0; (next = al_sum_next(left, &i, &coefficient));) {
+		memcpy(by, next, left->width);
+		mpz_set(mpq_numref(term), coefficient);
+		if (!divide_term(by, mpq_numref(term), b, most) || quotient->n > AL_POLYNOMIAL_TERMS
+			|| left->n > MOST_LEFT)
+			return false;
+		al_sum_add(quotient, by, mpq_numref(term), mpq_numref(one));
+		mpz_neg(mpq_numref(term), mpq_numref(term));
+		add_product(left, b, by, mpq_numref(term), row);
+	}
+	return true;
+}
+
+/* a / b, which isn't 0, in the same factors; NULL where it doesn't divide. */
+static const struct al_terms *divide_exactly(struct al_pool *pool, const struct al_terms *a,
+	const struct al_terms *b)
+{
+	AL_SUM(left, a->n_factors);
+	AL_SUM(quotient, a->n_factors);
+	AL_EXACT(content);
+	unsigned char *most = al_new_array(&left.arena, unsigned char, left.width),
+		      *of_b = al_new_array(&left.arena, unsigned char, left.width);
+
+	find_degrees(a, most);
+	find_degrees(b, of_b);
+	for (size_t c = 0; c < left.width; c++) {
+		if (a->n > 0 && most[c] < of_b[c])
+			return NULL;
+		most[c] = (unsigned char)(most[c] - of_b[c]);
+	}
+	al_exact_set(content, 1);
+	add_all(&left, a, mpq_numref(content));
+	if (!divide_left(&left, b, most, &quotient))
+		return NULL;
+	mpq_div(content, a->content, b->content);
+	return al_sum_terms(&quotient, pool, a->factors, content);
+}
+
+/* Lowers the exponents of `common` to those of a's terms. */
+static void find_common(const struct al_terms *a, unsigned char *common)
+{
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t f = 1; f <= a->n_factors; f++)
+			if (al_terms_row(a, i)[f] < common[f])
+				common[f] = al_terms_row(a, i)[f];
+}
+
+/* The same over the largest monomial that divides a and b, with content 1. */
+static const struct al_terms *reduce(struct al_pool *pool, const struct al_terms *a,
+	const unsigned char *common)
+{
+	AL_SUM(sum, a->n_factors);
+	AL_EXACT(one);
+	unsigned char *row = al_new_array(&sum.arena, unsigned char, sum.width);
+
+	al_exact_set(one, 1);
+	for (size_t i = 0; i < a->n; i++) {
+		for (size_t c = 0; c < sum.width; c++)
+			row[c] = (unsigned char)(al_terms_row(a, i)[c] - common[c]);
+		al_sum_add(&sum, row, &a->coefficients[i], mpq_numref(one));
+	}
+	return al_sum_terms(&sum, pool, a->factors, one);
 }
 
 /* A quotient that does not divide: a rational number times one opaque factor. */
 static const struct al_terms *keep_quotient(struct al_pool *pool, const struct al_terms *a,
 	const struct al_terms *b)
 {
-	fmpq_t above, below;
+	unsigned char common[1 + AL_POLYNOMIAL_FACTORS];
+	AL_EXACT(content);
 
-	reduce(pool, &a, &b);
-	fmpq_init(above);
-	fmpq_init(below);
-	a = primitive(pool, a, above);
-	b = primitive(pool, b, below);
-	fmpq_div(above, above, below);
-	const struct al_polynomial_factor *factor = al_factor_create(pool, AL_OP_DIVIDE, NULL, a,
-		b);
-	struct al_terms *out = NULL;
-	if (factor) {
-		const struct al_terms *one = al_terms_from_factor(pool, factor);
-		out = al_terms_create(pool, one->factors, 1);
-		fmpq_mpoly_scalar_mul_fmpq(out->value, one->value, above, out->ctx);
-	}
-	fmpq_clear(above);
-	fmpq_clear(below);
-	return out;
+	memset(common, AL_POLYNOMIAL_DEGREE, sizeof(common));
+	find_common(a, common);
+	find_common(b, common);
+	common[0] = 0;
+	for (size_t f = 1; f <= a->n_factors; f++)
+		common[0] = (unsigned char)(common[0] + common[f]);
+	const struct al_polynomial_factor *factor = al_factor_create(pool, AL_OP_DIVIDE, NULL,
+		reduce(pool, a, common), reduce(pool, b, common));
+	mpq_div(content, a->content, b->content);
+	return factor ? from(pool, &factor, content) : NULL;
 }
 
 static const struct al_terms *divide(struct al_pool *pool, const struct al_terms *a,
@@ -250,10 +349,10 @@ static const struct al_terms *divide(struct al_pool *pool, const struct al_terms
 {
 	if (!unite(pool, &a, &b))
 		return NULL;
-	struct al_terms *out = al_terms_create(pool, a->factors, a->n_factors);
-	if (!fmpq_mpoly_divides(out->value, a->value, b->value, out->ctx))
+	const struct al_terms *out = divide_exactly(pool, a, b);
+	if (!out)
 		return keep_quotient(pool, a, b);
-	return al_terms_check(pool, out) ? trim(pool, out) : NULL;
+	return al_terms_check(pool, out) ? out : NULL;
 }
 
 /* ceil_div and mod: a number where both operands are. */
@@ -265,12 +364,9 @@ static const struct al_terms *divide_whole(struct al_pool *pool, enum al_operato
 		return factor ? al_terms_from_factor(pool, factor) : NULL;
 	}
 
-	AL_EXACT(left);
-	AL_EXACT(right);
-	al_terms_get_constant(a, left);
-	al_terms_get_constant(b, right);
-	const char *wrong = al_exact_apply(op, left, right, left);
-	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, left);
+	AL_EXACT(result);
+	const char *wrong = al_exact_apply(op, a->content, b->content, result);
+	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, result);
 	if (wrong)
 		fail(pool, wrong);
 	return out;

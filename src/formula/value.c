@@ -2,8 +2,6 @@
 
 #include "formula/tree.h"
 
-_Static_assert(sizeof(long) == sizeof(int64_t), "GMP's signed long holds an int64_t");
-
 void al_value_init(struct al_value *value)
 {
 	value->kind = AL_VALUE_INTEGER;
@@ -25,8 +23,10 @@ void al_value_set_int(struct al_value *value, int64_t integer)
 
 void al_value_set_exact(struct al_value *value, mpq_srcptr exact)
 {
-	if (mpz_cmp_ui(mpq_denref(exact), 1) == 0 && mpz_fits_slong_p(mpq_numref(exact))) {
-		al_value_set_int(value, mpz_get_si(mpq_numref(exact)));
+	int64_t whole;
+
+	if (al_exact_is_integer(exact) && al_integer_get(mpq_numref(exact), &whole)) {
+		al_value_set_int(value, whole);
 		return;
 	}
 	if (value->kind != AL_VALUE_EXACT)
@@ -47,7 +47,7 @@ void al_value_get(const struct al_value *value, mpq_t out)
 	if (value->kind == AL_VALUE_EXACT)
 		mpq_set(out, value->exact);
 	else
-		mpq_set_si(out, value->integer, 1);
+		al_exact_set(out, value->integer);
 }
 
 void al_value_copy(struct al_value *to, const struct al_value *from)

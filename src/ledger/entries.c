@@ -131,13 +131,13 @@ static void product(mpz_t out, const struct al_ledger_entry *e, int64_t factor, 
 
 	if (!__builtin_mul_overflow(factor, count, &number)
 		&& al_multiply_dims(number, e->dims, e->n_dims, &number)) {
-		mpz_set_si(out, number);
+		al_integer_set(out, number);
 		return;
 	}
-	mpz_set_si(out, factor);
-	mpz_mul_si(out, out, count);
+	al_integer_set(out, factor);
+	al_integer_multiply(out, count);
 	for (size_t i = 0; i < e->n_dims; i++)
-		mpz_mul_si(out, out, e->dims[i]);
+		al_integer_multiply(out, e->dims[i]);
 }
 
 /* A token of the text passes no tower. */

@@ -75,25 +75,13 @@ static void add_line(struct grouping *g, const struct al_cache_entry *line)
 	al_exact_add(layers->bytes, bytes);
 }
 
-/* Pages are of whole bytes. */
-static int64_t whole(mpq_srcptr bytes)
-{
-	mpz_t up;
-
-	mpz_init(up);
-	mpz_cdiv_q(up, mpq_numref(bytes), mpq_denref(bytes));
-	const int64_t out = mpz_get_si(up);
-	mpz_clear(up);
-	return out;
-}
-
 static void set_page(struct layers *layers)
 {
 	AL_EXACT(bytes);
 	mpq_set(bytes, layers->bytes);
 	if (layers->class != STATE)
 		al_exact_multiply(bytes, layers->block);
-	layers->page = whole(bytes);
+	layers->page = al_exact_ceil(bytes);
 }
 
 /* ---- pages ---- */

@@ -104,7 +104,7 @@ static bool add_activations_per_token(const struct sum *sum, mpq_t total, struct
 
 	if (!al_formula_whole(sum->recipe->activations_per_token, &scope, 0, &bytes, err))
 		return al_in(err, "recipe %s", sum->recipe->name);
-	mpq_set_si(total, (long)bytes, 1);
+	al_exact_set(total, bytes);
 	if (!multiply_by_symbol(sum, "batch", total, err)
 		|| !multiply_by_symbol(sum, "seq", total, err)
 		|| !al_block_times(block, AL_PER_MODULE, &modules, err))

@@ -61,8 +61,7 @@ static int64_t page_bytes(const struct packing *p, const struct al_cache_entry *
 	al_dtype_exact_bytes(line->storage, line->rank, bytes);
 	al_exact_multiply(bytes, block);
 	al_exact_divide(bytes, line->entry->times * tokens_of(p, line) * alignment);
-	mpz_cdiv_q(mpq_numref(bytes), mpq_numref(bytes), mpq_denref(bytes));
-	return mpz_get_si(mpq_numref(bytes)) * alignment;
+	return al_exact_ceil(bytes) * alignment;
 }
 
 /* What is cached of every token has blocks as the engine was started with, if it was told so. */

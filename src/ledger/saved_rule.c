@@ -13,8 +13,8 @@ struct al_saved_entry *al_saved_add(struct al_saved_build *b, struct al_saved_en
 static mpq_srcptr number(struct al_saved_build *b, int64_t x, int64_t y)
 {
 	AL_EXACT(product);
-	mpz_set_si(mpq_numref(product), (long)x);
-	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
+	al_exact_set(product, x);
+	al_exact_multiply(product, y);
 	return al_exact_copy(b->arena, product);
 }
 

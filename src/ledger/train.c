@@ -218,7 +218,7 @@ static void add_module(const struct al_ledger_module *module, const struct al_st
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
 	AL_EXACT(bytes);
-	mpq_set_si(bytes, (long)per_token, 1);
+	al_exact_set(bytes, per_token);
 	al_exact_multiply(bytes, module->copies * module->uses);
 	al_exact_multiply(bytes, t->batch);
 	al_exact_multiply(bytes, t->seq / t->cp);

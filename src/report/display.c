@@ -88,7 +88,7 @@ enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };
 static const struct ladder {
 	enum al_quantity quantity;
 	enum al_units units; /* that choose it; AL_UNITS_DEFAULT: iec and si alike */
-	int64_t step;
+	int step;
 	const char *gap; /* between a number and its scale */
 	const char *names[MOST_STEPS];
 } ladders[] = {

@@ -19,7 +19,7 @@
 
 #include "attnledger.h"
 #include "base/table.h"
-#include "figure/figure.h"
+#include "figure/spec.h"
 #include "ledger/ledger.h"
 
 struct al_scenario; /* contents.h */

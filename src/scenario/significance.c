@@ -2,8 +2,6 @@
  * 1947) of two means, each of `runs` runs with the standard deviation that is printed with it. */
 #include "scenario/build.h"
 
-#include <gsl/gsl_cdf.h>
-
 static const double significant = 0.05, highly_significant = 0.01;
 
 /* The square of the mean's own standard error. */
@@ -12,6 +10,32 @@ static double error_squared(const struct al_datum *datum, int64_t runs)
 	const double deviation = mpq_get_d(datum->spread);
 
 	return deviation * deviation / (double)runs;
+}
+
+/* The regularized incomplete beta function by its continued fraction (Abramowitz & Stegun 26.5.8),
+ * from behind: it converges for x < (a + 1)/(a + b + 2). */
+static double beta_fraction(double x, double a, double b)
+{
+	enum { N_STEPS = 300 };
+	double tail = 1;
+
+	for (int m = N_STEPS; m > 0; m--) {
+		const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		const double odd = (a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		tail = 1 + even / (1 - odd / tail);
+	}
+	tail = 1 - (a + b) * x / (a + 1) / tail;
+	return exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b)) / a / tail;
+}
+
+/* The probability that Student's t of so many degrees of freedom is farther from 0 than `t`. */
+static double beyond(double t, double freedom)
+{
+	const double x = freedom / (freedom + t * t), a = freedom / 2, b = 0.5;
+
+	if (t == 0)
+		return 1;
+	return x < (a + 1) / (a + b + 2) ? beta_fraction(x, a, b) : 1 - beta_fraction(1 - x, b, a);
 }
 
 /* The probability that means as far apart as these are of the same expectation; 1 where both
@@ -25,7 +49,7 @@ static double chance(const struct al_datum *a, const struct al_datum *b, int64_t
 		return 1;
 	const double t = (mpq_get_d(a->value) - mpq_get_d(b->value)) / sqrt(sum);
 	const double freedom = (double)(runs - 1) * sum * sum / (left * left + right * right);
-	return 2 * gsl_cdf_tdist_Q(fabs(t), freedom);
+	return beyond(t, freedom);
 }
 
 bool al_significance_mark(const struct al_cell_place *place,

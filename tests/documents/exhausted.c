@@ -4,8 +4,8 @@
  *     exhausted parsers|commands
  *
  * base/memory.c is the one place that calls malloc, calloc and realloc; the linker puts the three
- * functions below in their places (--wrap). GMP and cJSON ask there too. FLINT, GLib and what
- * LAPACK takes for itself don't, and aren't tried. Each try is a process of its own. */
+ * functions below in their places (--wrap). GMP and cJSON ask there too. GLib and what LAPACK
+ * takes for itself don't, and aren't tried. Each try is a process of its own. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdatomic.h>
@@ -286,6 +286,7 @@ enum { MOST_WORDS = 16 };
 static int run_command_line(const struct subject *subject)
 {
 	const struct al_program program = {.commands = al_full_program.commands,
+		.draw = al_full_program.draw,
 		.set_threads = al_full_program.set_threads};
 
 	return al_command_line(subject->argc, subject->argv, &program);

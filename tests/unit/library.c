@@ -204,7 +204,7 @@ static void quantized_tensors_are_refused(void **state)
 	assert_string_equal(err.message, q.expected);
 }
 
-/* For each library below: files, GMP, FLINT, linear algebra, drawing. */
+/* For each library below: files, GMP, polynomials, linear algebra, drawing. */
 static const struct question at_a_time[] = {
 	{{"cache", "llama-3-8b", "--seq", "8192"}, "1073741824"},
 	{{"count", "tests/data/tiny-gpt2"}, "1128"},

@@ -1,0 +1,3 @@
+/* Both files in one: the second takes macros of the first. */
+#include "mini-gmp.c"
+#include "mini-mpq.c"
