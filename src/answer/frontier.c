@@ -4,6 +4,9 @@
 #include "base/file.h"
 #include "answer/draw.h"
 #include "answer/losses.h"
+#include "base/hash.h"
+#include "base/kept.h"
+#include "base/mount.h"
 #include "compress/judge.h"
 
 /* ---- the table ---- */
@@ -134,15 +137,44 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		&& al_draw_into(&session->files, &figure, table, folder, err);
 }
 
+/* What was measured is kept beside the calibration: the same audit goes on there. Where nothing can
+ * be written, or another process writes, nothing is kept. */
+static struct al_kept *open_kept(struct al_kept *kept, const struct al_audit_run *run,
+	const struct al_running *model)
+{
+	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
+	const struct al_batch *all = &model->all;
+	AL_TEXT(words);
+
+	if (al_mount_now())
+		return NULL;
+	al_text_addf(&words, "%s %s %" PRIx64 " %zu", al_version(), run->kernel,
+		calibration->source, calibration->n_folds);
+	uint64_t hash = al_hash(AL_HASH_EMPTY, words.data, words.length);
+	hash = al_hash(hash, calibration->sequences,
+		calibration->n_sequences * sizeof(*calibration->sequences));
+	for (size_t i = 0; i < all->n_sequences; i++) {
+		const uint64_t sequence = al_sequence_fingerprint(all, i);
+		hash = al_hash(hash, &sequence, sizeof(sequence));
+	}
+	return al_kept_open(kept, al_format(&run->session->arena, "%s.frontier", calibration->path),
+		       hash, al_frontier_bytes(all), NULL)
+		? kept
+		: NULL;
+}
+
 bool al_audit_run_frontier(struct al_audit_run *run, struct al_running *model, struct al_error *err)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
 	const char *figures = run->options->figures;
 	struct al_table *table = &run->frontier;
 	struct al_frontier frontier;
+	struct al_kept kept = {0};
 
-	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all,
-		    &run->progress->watch, err))
+	const bool is_complete = al_frontier_find(&frontier, &model->network, calibration,
+		&model->all, open_kept(&kept, run, model), &run->progress->watch, err);
+	al_kept_close(&kept, is_complete);
+	if (!is_complete)
 		return false;
 	al_table_init(table, "frontier", "Measured cost of conversions");
 	al_table_add_fields(table, fields, 0);

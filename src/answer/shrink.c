@@ -20,7 +20,7 @@ struct shrinking {
 	struct al_drafting from;
 	struct al_batch batches[AL_N_PARTS_OF_TEXT];
 	struct al_sample_part parts[AL_N_PARTS_OF_TEXT];
-	struct al_trial_log log;
+	struct al_kept trials;
 	uint64_t source; /* fingerprint of the original's numbers */
 	struct al_shrink shrink;
 	bool is_complete;
@@ -140,7 +140,7 @@ static bool check_written(void *context, const char *written, struct al_error *e
 
 	if (!al_draft_open_file(&draft, &s->from, written, err))
 		return false;
-	s->parts[AL_SHRINK_JUDGING].log = NULL;
+	s->parts[AL_SHRINK_JUDGING].trials = NULL;
 	s->shrink.written_bytes = draft.checkpoint.bytes;
 	const bool ok = al_sample_part_try(&s->parts[AL_SHRINK_JUDGING], &draft.network, &read,
 		err);
@@ -192,14 +192,14 @@ static uint64_t fingerprint(const struct shrinking *s)
 		al_batch_tokens(all) * sizeof(*all->tokens));
 }
 
-static bool open_log(struct shrinking *s, struct al_error *err)
+static bool open_trials(struct shrinking *s, struct al_error *err)
 {
 	if (al_mount_now())
 		return true;
 	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
-		s->parts[i].log = &s->log;
-	return al_trial_log_open(&s->log, al_format(&s->session->arena, "%s.trials", s->from.path),
-		fingerprint(s), err);
+		s->parts[i].trials = &s->trials;
+	return al_kept_open(&s->trials, al_format(&s->session->arena, "%s.trials", s->from.path),
+		fingerprint(s), sizeof(struct al_judgment), err);
 }
 
 /* The table of modules where heads are fewer. */
@@ -216,10 +216,10 @@ static bool answer(struct shrinking *s, struct al_error *err)
 	al_shrink_conclude(s->session, shrink);
 	s->session->answer_is_no = shrink->chosen == 0;
 	al_kernel_note(s->session->tables[0]);
-	if (s->log.n_found > 0)
+	if (s->trials.n_found > 0)
 		al_table_note(s->session->tables[0],
 			"an earlier run was ended behind %s, which weren't made again",
-			al_count_text(&s->session->arena, s->log.n_found, "trial"));
+			al_count_text(&s->session->arena, s->trials.n_found, "trial"));
 	return al_opened_checkpoint_note_whole(s->opened, s->session->tables[0], err);
 }
 
@@ -264,7 +264,7 @@ static void finish(void *shrinking)
 
 	al_table_finish(&s->modules);
 	al_shrink_finish(&s->shrink);
-	al_trial_log_close(&s->log, s->is_complete);
+	al_kept_close(&s->trials, s->is_complete);
 	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
 		al_sample_part_finish(&s->parts[i]);
 }
@@ -288,7 +288,7 @@ static bool run_shrink(struct al_session *session, struct al_error *err)
 	al_arena_defer(&session->arena, finish, s);
 	al_table_init(&s->modules, "modules", "Attention modules with fewer heads");
 	al_compress_add_columns(&s->modules);
-	if (!calibrate(s, err) || !sample(s, err) || !open_log(s, err)
+	if (!calibrate(s, err) || !sample(s, err) || !open_trials(s, err)
 		|| !al_shrink_search(&s->shrink, &s->from, &s->goal, s->parts, err)
 		|| (s->shrink.chosen > 0 && !write_copy(s, err)))
 		return false;

@@ -36,7 +36,6 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 	AL_ENDS(al_job_finish)
 	struct al_job job = {.view = network->view, .options = &options, .in_memory = true};
 
-	candidate->divergences = al_new_array(&network->arena, struct al_unit, all->n_sequences);
 	if (!al_job_make(&job, err)
 		|| !al_judge(network, &job, all,
 			&(struct al_judged){.divergences = candidate->divergences},
@@ -44,6 +43,40 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 		return false;
 	count(&job, candidate);
 	return true;
+}
+
+/* ---- results of an earlier run ---- */
+
+size_t al_frontier_bytes(const struct al_batch *all)
+{
+	return sizeof(struct al_candidate) + all->n_sequences * sizeof(struct al_unit);
+}
+
+/* Takes the result from there, or puts it there. */
+static bool find(struct al_candidate *candidate, struct al_network *network,
+	const struct al_calibration *calibration, const struct al_batch *all, struct al_kept *kept,
+	struct al_error *err)
+{
+	const size_t n = all->n_sequences;
+	AL_FREED struct al_candidate *result = al_calloc(al_frontier_bytes(all), 1);
+	struct al_unit *divergences = al_new_array(&network->arena, struct al_unit, n);
+
+	candidate->divergences = divergences;
+	if (kept && al_kept_next(kept, result)) {
+		memcpy(divergences, result + 1, n * sizeof(*divergences));
+		result->method = candidate->method;
+		result->rank = candidate->rank;
+		result->of_keys = candidate->of_keys;
+		result->divergences = divergences;
+		*candidate = *result;
+		return true;
+	}
+	if (!measure(candidate, network, calibration, all, err))
+		return false;
+	*result = *candidate;
+	result->divergences = NULL;
+	memcpy(result + 1, divergences, n * sizeof(*divergences));
+	return !kept || al_kept_add(kept, result, err);
 }
 
 /* ---- all ---- */
@@ -133,7 +166,7 @@ static void mark_best(struct al_frontier *f, size_t n_sequences)
 }
 
 bool al_frontier_find(struct al_frontier *out, struct al_network *network,
-	const struct al_calibration *calibration, const struct al_batch *all,
+	const struct al_calibration *calibration, const struct al_batch *all, struct al_kept *kept,
 	const struct al_watch *watch, struct al_error *err)
 {
 	*out = (struct al_frontier){.arena = &network->arena};
@@ -141,7 +174,7 @@ bool al_frontier_find(struct al_frontier *out, struct al_network *network,
 	for (size_t i = 0; i < out->n; i++) {
 		if (!al_watch_show(watch, "conversions", i, out->n, err))
 			return false;
-		if (!measure(&out->items[i], network, calibration, all, err))
+		if (!find(&out->items[i], network, calibration, all, kept, err))
 			return al_in(err, "%s", al_method_names[out->items[i].method]);
 	}
 	mark_best(out, all->n_sequences);

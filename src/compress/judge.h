@@ -1,6 +1,7 @@
 /* A model and its compressed copy run on the same tokens. */
 #pragma once
 
+#include "base/kept.h"
 #include "compress/job.h"
 #include "model/forward/evaluate.h"
 
@@ -60,7 +61,8 @@ struct al_frontier {
 /* Drops and merges heads (where each has keys of its own), shares one query, key and value between
  * all (mhe-mul, where positions aren't rotated), and does ov, kv-latent of values, of keys where
  * they aren't rotated, and gqa at some ranks, with the calibration's closed forms. What a method
- * can't treat is left out. */
+ * can't treat is left out. Each result of al_frontier_bytes is kept; `kept` NULL: none is. */
+size_t al_frontier_bytes(const struct al_batch *all);
 bool al_frontier_find(struct al_frontier *out, struct al_network *network,
-	const struct al_calibration *calibration, const struct al_batch *all,
+	const struct al_calibration *calibration, const struct al_batch *all, struct al_kept *kept,
 	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;

@@ -86,7 +86,7 @@ bool al_sample_part_try(const struct al_sample_part *part, struct al_network *co
 	AL_FREED struct al_unit *sums = al_calloc(N_SUMS * n, sizeof(*sums));
 	struct trying t = {part, copy, {NULL}};
 
-	if (part->log && al_trial_log_next(part->log, out))
+	if (part->trials && al_kept_next(part->trials, out))
 		return true;
 	for (size_t i = 0; i < N_SUMS; i++)
 		t.sums[i] = sums + i * n;
@@ -99,5 +99,5 @@ bool al_sample_part_try(const struct al_sample_part *part, struct al_network *co
 		.divergence = al_estimate_mean(t.sums[DIVERGENCE], n),
 		.agreement = al_estimate_mean(t.sums[AGREEMENT], n),
 		.n_predicted = al_batch_tokens(&part->all) - n};
-	return !part->log || al_trial_log_add(part->log, out, err);
+	return !part->trials || al_kept_add(part->trials, out, err);
 }

@@ -1,5 +1,6 @@
-"""shrink on made-up models: formats by tensor in a GGUF file whose loss is the reported one, and two equal key/value heads, of
-which one goes, in all layers of a GGUF file and in the one layer of a folder that has them.
+"""shrink on made-up models: formats by tensor in a GGUF file whose loss is the reported one; two equal key/value heads, of
+which one goes, in all layers of a GGUF file and in the one layer of a folder that has them; a method for each layer. And
+the frontier of audit --tokens, which goes on where it was ended as shrink does.
 
     shrink.py ATTNLEDGER REFERENCE    REFERENCE: the folder tests/reference
 """
@@ -113,6 +114,16 @@ class Shrink(unittest.TestCase):
         added = self.loss('small.gguf', '16:24') - self.loss('source.gguf', '16:24')
         self.assertAlmostEqual(added, row['judged_increase'], places=9)
 
+    def end_early(self, seconds, n, if_complete, *words):
+        """Runs that are killed ever later."""
+        for i in range(1, n):
+            with subprocess.Popen([PROGRAM, *words], cwd=self.folder.name, stdout=subprocess.DEVNULL) as process:
+                try:
+                    process.wait(seconds * i / n)
+                    if_complete()
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
     def test_ended_in_the_middle(self):
         """Runs that are killed ever later: the next one takes their trials, and the last answers as one run does."""
         gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
@@ -120,18 +131,23 @@ class Shrink(unittest.TestCase):
         begin = time.monotonic()
         whole = self.shrink('source.gguf', 'whole.gguf', *options)
         seconds = time.monotonic() - begin
-        words = [PROGRAM, 'shrink', 'source.gguf', '--tokens', 'tokens', '-o', 'ended.gguf', *options, '-q']
-        for i in range(1, 20):
-            with subprocess.Popen(words, cwd=self.folder.name, stdout=subprocess.DEVNULL) as process:
-                try:
-                    process.wait(seconds * i / 20)
-                    os.remove(self.path('ended.gguf'))
-                except subprocess.TimeoutExpired:
-                    process.kill()
+        self.end_early(seconds, 20, lambda: os.remove(self.path('ended.gguf')), 'shrink', 'source.gguf', '--tokens', 'tokens',
+                       '-o', 'ended.gguf', *options, '-q')
         self.assertEqual(self.shrink('source.gguf', 'ended.gguf', *options), whole)
         with open(self.path('whole.gguf'), 'rb') as a, open(self.path('ended.gguf'), 'rb') as b:
             self.assertEqual(a.read(), b.read())
         self.assertEqual(sorted(os.listdir(self.folder.name)), ['ended.gguf', 'source.gguf', 'tokens', 'whole.gguf'])
+
+    def test_audit_ended_in_the_middle(self):
+        """The frontier of audit --tokens goes on in the same way; what it keeps is beside the calibration."""
+        self.write_folder(planted(()))
+        self.ask('calibrate', 'source', '--tokens', 'tokens', '--sequences', '0:12', '-o', 'kept')
+        words = 'audit', 'source', '--calibration', 'kept', '--tokens', 'tokens', '--sequences', '12:24', '--null', '0'
+        begin = time.monotonic()
+        whole = self.ask(*words)
+        self.end_early(time.monotonic() - begin, 10, lambda: None, *words, '-q')
+        self.assertEqual(self.ask(*words), whole)
+        self.assertEqual(os.listdir(self.path('kept')), ['calibration.safetensors'])
 
     def test_budget(self):
         gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
