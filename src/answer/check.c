@@ -191,19 +191,23 @@ static const char *say(struct al_arena *arena, const struct al_check_counts *cou
 	const size_t *numbers = counts->numbers;
 	const int64_t unknown = (int64_t)numbers[AL_UNDERIVABLE],
 		      errata = (int64_t)counts->wrong_errata,
-		      tolerated = (int64_t)counts->tolerated;
+		      tolerated = (int64_t)counts->tolerated, cut_off = (int64_t)counts->cut_off;
 
 	return al_format(arena,
 		AL_CLAIM_LEAD "%s of %s printed numbers hold: %s exactly, %s within rounding of "
-			      "their inputs%s%s%s%s.",
+			      "their inputs%s%s%s%s%s.",
 		al_claim_count(arena, "holding",
 			(int64_t)(numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT])),
 		al_claim_count(arena, "printed", (int64_t)sum(numbers, AL_N_VERDICTS)),
 		al_claim_count(arena, "reproduced", (int64_t)numbers[AL_REPRODUCED]),
-		al_claim_count(arena, "consistent", (int64_t)numbers[AL_CONSISTENT] - tolerated),
+		al_claim_count(arena, "consistent",
+			(int64_t)numbers[AL_CONSISTENT] - tolerated - cut_off),
 		tolerated ? al_format(arena, ", %s within the tolerance of a measurement",
 			al_claim_count(arena, "tolerated", tolerated))
 			  : "",
+		cut_off ? al_format(arena, ", %s cut off instead of rounded",
+			al_claim_count(arena, "cut_off", cut_off))
+			: "",
 		say_wrong(arena, counts),
 		unknown ? al_format(arena, "; %s can't be derived",
 			al_claim_count(arena, "underivable", unknown))

@@ -21,6 +21,7 @@ struct judgment {
 	enum al_verdict verdict;
 	bool is_equality; /* a number that holds: reproduced or consistent */
 	bool is_indifferent; /* it would hold too with the last digit one more */
+	bool is_cut_off; /* the value's digits, not rounded */
 	const struct judgment *held_by; /* the first of its readings that holds, or NULL */
 };
 
@@ -171,6 +172,24 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 	return true;
 }
 
+/* Digits that were cut off instead of rounded are another convention, and no error. */
+static void try_cutting_off(struct judgment *judgment, const struct al_printed *printed)
+{
+	AL_EXACT(cut);
+
+	if (judgment->verdict != AL_INCONSISTENT || !al_claim_is_equality(judgment->claim)
+		|| judgment->claim->within || printed->is_fraction || printed->scale != 1
+		|| !mpq_equal(printed->first, printed->last))
+		return;
+	al_exact_truncate(cut, judgment->value, printed->digits);
+	judgment->is_cut_off = mpq_equal(cut, printed->first) != 0;
+	if (!judgment->is_cut_off)
+		return;
+	judgment->verdict = AL_CONSISTENT;
+	judgment->note = al_format(judgment->arena, "%s, cut off instead of rounded",
+		al_exact_decimal(judgment->arena, judgment->value, printed->digits + 2));
+}
+
 /* All corners are met, so that the answer has the value's whole range. */
 static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_printed *printed,
 	int64_t factor, struct judgment *judgment, struct al_error *err)
@@ -186,12 +205,13 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_pri
 		|| (!al_claim_is_reproduced(d->claim, judgment->value, printed)
 			&& !judge_box(&search, printed, factor, judgment, &has_gap, err)))
 		return false;
+	try_cutting_off(judgment, printed);
 	if (!has_gap) {
 		judgment->low = al_exact_scaled(arena, search.low, 1, factor);
 		judgment->high = al_exact_scaled(arena, search.high, 1, factor);
 	}
 	judgment->is_equality = al_claim_is_equality(d->claim) && holds(judgment);
-	return !judgment->is_equality || d->claim->within
+	return !judgment->is_equality || d->claim->within || judgment->is_cut_off
 		|| try_next_digit(&search, d->claim, printed, factor, &judgment->is_indifferent,
 			err);
 }
@@ -274,6 +294,7 @@ static void count(struct judgment *judgment, const struct judgment *held_by,
 	if (claim->kind == AL_CLAIM_PRINTED) {
 		counts->numbers[best->verdict]++;
 		counts->tolerated += best->verdict == AL_CONSISTENT && best->claim->within;
+		counts->cut_off += best->is_cut_off;
 		counts->equalities += best->is_equality;
 		counts->indifferent += best->is_indifferent;
 	}

@@ -101,6 +101,7 @@ struct al_check_counts {
 	size_t numbers[AL_N_VERDICTS]; /* of numbers that are printed, each once: it holds if one of
 					  its readings does */
 	size_t tolerated; /* of these: not exact, but within the claim's tolerance */
+	size_t cut_off; /* of these: digits cut off instead of rounded */
 	size_t equalities; /* of these: numbers that are reproduced or consistent */
 	size_t indifferent; /* of these: would hold too with the last digit one more */
 	size_t errata; /* inconsistent and listed */
