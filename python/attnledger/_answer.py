@@ -1,4 +1,6 @@
 """Questions and answers."""
+from __future__ import annotations
+
 import ctypes
 import functools
 import html
@@ -8,6 +10,7 @@ import pathlib
 import shlex
 import sys
 from ctypes import byref
+from typing import Any, Dict, Iterable, Iterator
 
 from ._given import BY_CODE, Given, is_array, is_weights
 from ._library import Array, Error, Failure, Handle, ask as ask_library, library
@@ -33,13 +36,13 @@ class Table:
         self.rows, self.totals = data["rows"], data["totals"]
         self.columns = {column["key"]: column for column in data["columns"]}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str):
         if key not in self.columns:
             raise KeyError(f"{self.id} has no column {key!r}; it has {', '.join(self.columns)}")
         values = [row[key] for row in self.rows]
@@ -59,7 +62,7 @@ class Table:
         return f"<{self.title}: {len(self.rows)} rows of {', '.join(self.columns)}>"
 
 
-class Tables(dict):
+class Tables(Dict[str, Table]):
     """Tables by their ids."""
 
     def __missing__(self, key):
@@ -75,22 +78,22 @@ class Answer:
         self._handle = handle
 
     @property
-    def json(self):
+    def json(self) -> str:
         """The answer as the program prints it under -f json."""
         return library().al_answer_json(self._handle.pointer).decode()
 
     @functools.cached_property
-    def data(self):
+    def data(self) -> dict[str, Any]:
         """The same as a dict."""
         return json.loads(self.json)
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The sentence; "" where the tables are the answer."""
         return self.data["answer"]["text"]
 
     @property
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """The numbers and names of the sentence, by their names."""
         return {value["name"]: value["value"] for value in self.data["answer"]["values"]}
 
@@ -99,7 +102,7 @@ class Answer:
         return lead.contents if lead else None
 
     @property
-    def value(self):
+    def value(self) -> Any:
         """The one number that answers; None where no single one does."""
         lead = self._lead()
         if lead is None:
@@ -108,31 +111,31 @@ class Answer:
         return json.loads(value) if lead.is_number else value
 
     @property
-    def unit(self):
+    def unit(self) -> str | None:
         """Its unit; "": a count, a ratio or a name."""
         lead = self._lead()
         return lead and lead.unit.decode()
 
     @property
-    def is_no(self):
+    def is_no(self) -> bool:
         """Is the answer a no: a wrong number, nothing fits?"""
         return library().al_answer_is_no(self._handle.pointer)
 
     @property
-    def assumptions(self):
+    def assumptions(self) -> list[str]:
         return self.data["answer"]["assumptions"]
 
     @property
-    def next(self):
+    def next(self) -> list[str]:
         """Commands that lead on."""
         return self.data["answer"]["next"]
 
     @functools.cached_property
-    def tables(self):
+    def tables(self) -> Tables:
         return Tables((table["id"], Table(table)) for table in self.data["tables"])
 
     @property
-    def table(self):
+    def table(self) -> Table:
         """The first table; None: there is none."""
         return next(iter(self.tables.values()), None)
 
@@ -143,11 +146,12 @@ class Answer:
         return memory
 
     @property
-    def files(self):
+    def files(self) -> dict[str, memoryview]:
         """What the program would write, by its path, as memoryviews."""
-        found, name, data, length = {}, ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
+        found: dict[str, memoryview] = {}
+        name, data, length = ctypes.c_char_p(), ctypes.c_void_p(), ctypes.c_size_t()
         while library().al_answer_file(self._handle.pointer, len(found), byref(name), byref(data), byref(length)):
-            found[os.fsdecode(name.value)] = memoryview(self._memory(data.value, length.value)).cast("B")
+            found[os.fsdecode(name.value or b"")] = memoryview(self._memory(data.value, length.value)).cast("B")
         return found
 
     def _tensors(self):
@@ -162,7 +166,7 @@ class Answer:
                 yield one.name.decode(), one.dtype.decode(), one.shape[:one.n_dims], one.data
 
     @property
-    def arrays(self):
+    def arrays(self) -> dict[str, Any]:
         """The tensors of what was written, as numpy arrays; bfloat16 needs the package ml_dtypes."""
         import numpy
         found = {}
@@ -176,7 +180,7 @@ class Answer:
             found[name] = numpy.frombuffer(self._memory(address, length), dtype=kind).reshape(shape)
         return found
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """The same as torch tensors."""
         import torch
         found = {}
@@ -189,7 +193,7 @@ class Answer:
                            else torch.empty(shape, dtype=kind))
         return found
 
-    def write(self, names=None):
+    def write(self, names: Iterable[str] | None = None) -> None:
         """Writes the files, or some of them, as the program would."""
         files = self.files
         for name in files if names is None else names:
@@ -197,7 +201,7 @@ class Answer:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(files[name])
 
-    def __str__(self):
+    def __str__(self) -> str:
         return library().al_answer_screen(self._handle.pointer).decode(errors="replace").rstrip("\n")
 
     __repr__ = __str__
@@ -219,10 +223,10 @@ def ask_given(words, given):
     return Answer(ask_library([*words[:1], *([] if has_format else ["--format=json"]), *words[1:]], given.options(page)))
 
 
-def ask(*words):
+def ask(*words: str | os.PathLike) -> Answer:
     """The answer to a command line without the program's name: one text, or its words."""
     if len(words) == 1 and isinstance(words[0], str):
-        words = shlex.split(words[0])
+        return ask_given(shlex.split(words[0]), Given())
     return ask_given([os.fspath(word) for word in words], Given())
 
 
