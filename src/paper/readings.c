@@ -5,7 +5,9 @@
 
 static bool is_of_bytes(const struct al_paper_cell *cell)
 {
-	return cell->unit && strchr(cell->unit, 'B') && strcmp(cell->unit, "B") != 0;
+	return cell->unit
+		&& ((strchr(cell->unit, 'B') && strcmp(cell->unit, "B") != 0)
+			|| strcmp(cell->unit, "bytes") == 0);
 }
 
 /* Of the printed unit: 10^9 of GB, or 2^30. */
@@ -146,7 +148,7 @@ static bool has_round(const struct al_paper_cell *cell)
 
 static bool has_open_unit(const struct al_paper_cell *cell)
 {
-	return is_of_bytes(cell) && !strchr(cell->unit, 'i');
+	return is_of_bytes(cell) && strchr(cell->unit, 'B') && !strchr(cell->unit, 'i');
 }
 
 static bool is_total(const struct al_paper_cell *cell)

@@ -193,9 +193,10 @@ static const struct al_paper_subject *with_attention(const struct al_paper_sheet
 	const char *normal = al_paper_normal(s->arena, attention);
 	const double heads = subject->sizes[AL_DIM_HEADS], kv = subject->sizes[AL_DIM_KV_HEADS];
 	const bool is_mha = strcmp(normal, "MHA") == 0, is_mqa = strcmp(normal, "MQA") == 0;
+	const bool is_own = strcmp(normal, "OWN") == 0 || strcmp(normal, "OWNATTENTION") == 0;
 	const bool is_gqa = strcmp(normal, "GQA") == 0, is_mla = strcmp(normal, "MLA") == 0;
 
-	if (!*normal || (is_gqa && kv > 1 && kv < heads)
+	if (!*normal || is_own || (is_gqa && kv > 1 && kv < heads)
 		|| (is_mla && !subject->has_plain_cache && kv > 0))
 		return subject;
 	if ((!is_mha && !is_mqa) || !subject->has_plain_cache)

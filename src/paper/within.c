@@ -43,7 +43,7 @@ struct number {
 };
 
 struct column {
-	double span, ratio; /* of the least and the greatest number, their ratio as a logarithm */
+	double least, most, span; /* of its numbers */
 	const char *unit; /* of the first number, or its head; "": none */
 	bool is_whole; /* numbers without decimals and units */
 };
@@ -124,7 +124,8 @@ static void read_columns(struct within *w)
 				most = fmax(most, at(w, i, k)->value);
 			}
 		column->span = most > least ? most - least : 0;
-		column->ratio = most > least ? log(most / least) : 0;
+		column->least = least;
+		column->most = most;
 	}
 }
 
@@ -253,27 +254,30 @@ static bool is_possible(const struct within *w, const struct relation *r)
 	return true;
 }
 
-/* By how much the column would vary if the relation were none: no more than what it is made of. A
- * term of a sum that rounding hides shows nothing. */
-static double freedom(const struct within *w, const struct relation *r, double value, double width)
+/* By how much the column would vary if the relation were none. A term that rounding hides shows
+ * nothing. */
+static double freedom_of_sum(const struct within *w, const struct relation *r, double width)
 {
 	enum { CLEAR = 3 };
-	const bool is_of_terms = r->form >= SUM || r->form == DIFFERENCE;
-	const bool is_of_change = r->form == FALL || r->form == RISE;
-	double least = w->columns[r->t].span;
+	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
 
-	for (size_t k = 0; k < w->n_columns; k++) {
-		const struct column *c = &w->columns[k];
-		if (!is_source(r, k) || c->span == 0)
-			continue;
-		if (r->form >= SUM && c->span < CLEAR * width)
+	for (size_t k = r->a; k <= r->b; k++)
+		if (w->columns[k].span > 0 && w->columns[k].span / n < CLEAR * width)
 			return 0;
-		if (r->form >= SUM)
-			continue;
-		least = fmin(least,
-			is_of_terms ? c->span : c->ratio * (is_of_change ? 100 : value));
-	}
-	return least;
+	return w->columns[r->t].span;
+}
+
+/* No more than by what it is made of: by one of the two, the other being what it is. */
+static double freedom(const struct within *w, const struct relation *r, size_t row)
+{
+	const struct column *a = &w->columns[r->a], *b = &w->columns[r->b];
+	const double va = at(w, row, r->a)->value,
+		     vb = at(w, r->is_of_base ? w->bases[row] : row, r->b)->value;
+	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
+	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
+	const double least = fmin(w->columns[r->t].span, by_a);
+
+	return r->is_of_base || b->span == 0 ? least : fmin(least, by_b);
 }
 
 static bool is_within(const struct number *t, const struct range *range, double slack)
@@ -295,7 +299,8 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 		if (is_within(t, &range, share * t->half)) {
 			const double width = range.high - range.low + 2 * t->half;
 			const double chance = width
-				/ (freedom(w, r, t->value, width) + 2 * t->half);
+				/ ((r->form >= SUM ? freedom_of_sum(w, r, width) : freedom(w, r, i))
+					+ 2 * t->half);
 			out->n_hold++;
 			out->digits -= log10(fmin(chance, 1));
 		} else if (is_within(t, &range, share * 2 * t->half))

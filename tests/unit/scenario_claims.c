@@ -165,8 +165,8 @@ static const struct claim_case {
 		"reproduced", NULL, NULL, NULL},
 	{"'printed': '0.67', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "reproduced", NULL,
 		NULL, NULL},
-	{"'printed': '0.66', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "consistent",
-		NULL, NULL, NULL},
+	{"'printed': '0.66', 'value': '2/3*c/c', 'with': {'c': 'e/mha/count'}", "consistent", NULL,
+		NULL, NULL},
 	/* truncated 1.9 stands for 1.9 to 2.0: what 2.0 may be rounded from reaches into it */
 	{"'printed': '1.9', 'rounding': 'truncated', 'value': 'd/mha/a'", "consistent", NULL, NULL,
 		NULL},
