@@ -59,7 +59,8 @@ def by_buffer(value, dtype):
         raise Error(f"found numbers of the format {kind!r}, expected floats or integers")
     shape, strides = view.shape[:view.ndim], view.strides[:view.ndim]
     if any(stride < 0 or stride % view.itemsize for stride in strides):
-        return by_buffer(memoryview(memoryview(value).tobytes()).cast("B").cast(kind, shape), dtype)
+        copy = by_buffer(memoryview(value).tobytes(), None)
+        return dtype, shape, None, *copy[3:]
     return dtype, shape, [stride // view.itemsize for stride in strides], view.buf, view
 
 
@@ -114,7 +115,10 @@ def config_text(config):
     if hasattr(config, "to_json_string"):
         return config.to_json_string()
     if isinstance(config, dict):
-        return json.dumps(config)
+        try:
+            return json.dumps(config)
+        except (TypeError, ValueError) as error:
+            raise Error(f"a config, or a dict of arrays: {error}") from error
     if isinstance(config, os.PathLike) or not config.lstrip().startswith("{"):
         with open(config, encoding="utf-8") as file:
             return file.read()
@@ -150,7 +154,7 @@ def config_of(module):
 def is_weights(value):
     """A module, a dict of arrays, or a Checkpoint."""
     return (isinstance(value, Checkpoint) or hasattr(value, "state_dict")
-            or isinstance(value, dict) and bool(value) and all(map(is_array, value.values())))
+            or isinstance(value, dict) and any(map(is_array, value.values())))
 
 
 # ---- all that a question has ----

@@ -116,6 +116,8 @@ class Errors(unittest.TestCase):
             al.calibrate(LLAMA, ["two\nlines"])
         with self.assertRaisesRegex(al.Error, "layers.0.weight: found numbers of"):
             al.audit({"layers.0.weight": memoryview(b"ab").cast("c")})
+        with self.assertRaisesRegex(al.Error, "a config, or a dict of arrays: Object of type memoryview"):
+            al.audit({"model": tensors()})
         with self.assertRaisesRegex(al.Error, "pass one of --tokens"):
             al.calibrate(LLAMA)
 
