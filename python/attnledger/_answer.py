@@ -72,7 +72,7 @@ class Tables(Dict[str, Table]):
 class Answer:
     """An answer: a sentence whose numbers are data, tables, and what the program would write into files.
 
-    Integers are exact; other numbers are floats. Printed, an answer looks as in a terminal."""
+    Integers are exact; other numbers are floats. Printed, an answer is a screen of text."""
 
     def __init__(self, handle):
         self._handle = handle
