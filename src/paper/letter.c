@@ -63,7 +63,7 @@ static size_t add_verdict(const struct al_table *table, enum al_verdict verdict,
 	size_t n = 0;
 
 	for (size_t i = 0; i < table->n_rows; i++) {
-		const bool is_note = verdict == AL_CONSISTENT && !*text_of(table, i, "cause");
+		const bool is_note = verdict != AL_INCONSISTENT && !*text_of(table, i, "cause");
 		if (strcmp(text_of(table, i, "verdict"), al_verdict_names[verdict]) != 0 || is_note
 			|| is_told(table, i))
 			continue;
@@ -87,6 +87,7 @@ void al_paper_letter(const struct al_table *table, struct al_text *out)
 {
 	al_text_add(out, "# Numbers that don't follow from the paper's other numbers\n");
 	size_t n = add_verdict(table, AL_INCONSISTENT, "Contradictions", out);
+	n += add_verdict(table, AL_UNDERIVABLE, "To be explained", out);
 	n += add_verdict(table, AL_CONSISTENT, "Right in another convention", out);
 	if (n == 0)
 		al_text_add(out, "\nNone was found.\n");
