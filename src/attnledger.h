@@ -172,7 +172,7 @@ const char *al_answer_cell(struct al_answer *answer, size_t table, size_t row, s
 bool al_answer_number(const struct al_answer *answer, size_t table, size_t row, size_t column,
 	double *out);
 
-/* The answer as a text of one screen, 80 columns wide. */
+/* The answer as a text of one screen, 80 columns wide; one without tables as it is printed. */
 const char *al_answer_screen(struct al_answer *answer);
 
 /* The whole answer as the command line prints it under -f json. */

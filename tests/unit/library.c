@@ -156,6 +156,62 @@ static void files_are_bytes(void **state)
 	al_answer_free(answer);
 }
 
+/* As --report makes it, though the question has no such word; a file that isn't a page is none. */
+static void has_a_page_on_request(void **state)
+{
+	static const struct question cases[] = {
+		{{"cache", "gpt2"}, "KV cache of GPT-2 small"},
+		{{"audit", "tests/data/tiny-llama"}, "Which heads are alike"},
+		{{"audit", "tests/data/tiny-llama", "--against", "tests/data/tiny-llama"},
+			"heads are the same in both checkpoints"},
+	};
+	const struct al_ask_options options = {.page = "page.html"};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct al_answer *answer;
+		struct al_error err = {0};
+		const char *name;
+		const void *page;
+		size_t length;
+		if (!al_ask_with(n_words(&cases[i]), cases[i].words, &options, &answer, &err))
+			fail_msg("case %zu: %s", i, err.message);
+		assert_int_equal(al_answer_n_files(answer), 1);
+		assert_true(al_answer_file(answer, 0, &name, &page, &length));
+		assert_string_equal(name, "page.html");
+		assert_non_null(strstr(page, cases[i].expected));
+		assert_null(strstr(al_answer_json(answer), "--report"));
+		al_answer_free(answer);
+	}
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+static void fits_on_a_screen(void **state)
+{
+	static const struct question cases[] = {
+		{{"list", "models", "-f", "json"}, "More: --details"},
+		{{"audit", "tests/data/tiny-llama", "-f", "json"}, "No head looks removable."},
+		{{"list", "variants", "--source", "mqa"}, "{"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct al_answer *answer = ask(&cases[i]);
+		if (al_answer_n_tables(answer) > 0)
+			assert_true(count_lines(al_answer_screen(answer)) <= 23);
+		assert_non_null(strstr(al_answer_screen(answer), cases[i].expected));
+		al_answer_free(answer);
+	}
+}
+
 static void refuses(void **state)
 {
 	static const struct question cases[] = {
@@ -253,6 +309,8 @@ int main(void)
 		cmocka_unit_test(its_values_are_cells),
 		cmocka_unit_test(a_model_alone_is_a_question),
 		cmocka_unit_test(files_are_bytes),
+		cmocka_unit_test(has_a_page_on_request),
+		cmocka_unit_test(fits_on_a_screen),
 		cmocka_unit_test(refuses),
 		UNIT_TEST_OF_FIXTURES(quantized_tensors_are_refused),
 		cmocka_unit_test(threads_ask_at_a_time),
