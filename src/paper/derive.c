@@ -1,179 +1,9 @@
 /* Deriving tables without a map, and judging what they print. */
 #include "paper/derive.h"
 
-#include "paper/readings.h"
+#include "paper/deriving.h"
 #include "paper/within.h"
 #include "scenario/scenario.h"
-
-struct deriving {
-	const struct al_paper *paper;
-	struct al_arena *arena;
-	const struct al_paper_options *options;
-	struct al_paper_findings *out;
-	struct al_lint_counts *counts;
-	struct al_table *notes;
-	const struct al_paper_sheet *sheet;
-	/* what is judged together: the cells of one meaning */
-	struct al_paper_cell **cells;
-	size_t n;
-	struct al_paper_fit fit;
-	bool is_sure; /* enough cells fit the reading that those which don't are in doubt */
-};
-
-/* ---- the derivation in a line ---- */
-
-static const char *count_text(struct al_arena *arena, double value)
-{
-	return al_exact_grouped(arena, al_format(arena, "%.0f", value));
-}
-
-/* "2 x 32 layers x 8 heads x 128", or the sum of the numbers that layers keep. */
-static const char *elements_text(struct al_arena *arena, const struct al_paper_subject *s,
-	double tokens)
-{
-	const char *text = "";
-	const char *of_all = tokens > 0
-		? al_format(arena, " x %s tokens", count_text(arena, tokens))
-		: "";
-
-	if (s->has_plain_cache)
-		return al_format(arena, "2 x %.0f layers x %.0f heads x %.0f%s",
-			s->sizes[AL_DIM_LAYERS], s->sizes[AL_DIM_KV_HEADS],
-			s->sizes[AL_DIM_HEAD_DIM], of_all);
-	for (size_t i = 0; i < s->n_cached; i++) {
-		const struct al_paper_cached *c = &s->cached[i];
-		const double kept = al_paper_kept(c, tokens, false);
-		text = al_format(arena, "%s%s%s numbers%s", text, i ? " + " : "",
-			count_text(arena, c->elements),
-			tokens > 0 ? al_format(arena, " x %s tokens", count_text(arena, kept))
-				   : "");
-	}
-	return s->n_cached > 1 ? al_format(arena, "(%s)", text) : text;
-}
-
-static double bytes_of(const struct deriving *d, const struct al_paper_cell *cell)
-{
-	return cell->bytes > 0 ? cell->bytes : d->fit.reading.bytes;
-}
-
-static const char *cache_text(const struct deriving *d, const struct al_paper_cell *cell)
-{
-	const struct al_paper_reading *r = &d->fit.reading;
-	const char *each = al_format(d->arena, "%s x %g B",
-		elements_text(d->arena, cell->subject, al_paper_tokens_of(cell, r)),
-		bytes_of(d, cell));
-
-	return cell->batch > 1
-		? al_format(d->arena, "%s x %s sequences", each, count_text(d->arena, cell->batch))
-		: each;
-}
-
-static const char *derivation(const struct deriving *d, const struct al_paper_cell *cell)
-{
-	const struct al_paper_subject *s = cell->subject;
-	struct al_arena *arena = d->arena;
-	const char *unit = cell->unit ? cell->unit : "";
-	const char *result = al_format(arena, "%.*f%s%s", cell->digits + 1, cell->right,
-		*unit ? " " : "", unit);
-
-	switch (cell->meaning) {
-	case AL_MEANS_CACHE:
-		return al_format(arena, "%s = %s", cache_text(d, cell), result);
-	case AL_MEANS_CACHE_OF_TOKEN:
-		return al_format(arena, "%s x %g B = %s", elements_text(arena, s, 0),
-			d->fit.reading.is_elements && !cell->unit ? 1 : bytes_of(d, cell), result);
-	case AL_MEANS_WEIGHTS:
-		return al_format(arena, "%s parameters x %g B = %s",
-			count_text(arena, s->totals[AL_TOTAL_PARAMETERS]), bytes_of(d, cell),
-			result);
-	case AL_MEANS_TOTAL:
-		return al_format(arena, "%s has %s", s->title,
-			count_text(arena,
-				s->totals[cell->size == AL_TOTAL_PARAMETERS ? d->fit.reading.total
-									    : cell->size]));
-	default:
-		return al_format(arena, "%s has %.0f", s->title, cell->right);
-	}
-}
-
-/* ---- what was assumed ---- */
-
-static const char *list_subjects(const struct deriving *d)
-{
-	enum { MOST = 3 };
-	const struct al_paper_subject *seen[MOST];
-	const char *text = "", *from = d->cells[0]->subject->from;
-	size_t n = 0;
-	bool has_one_origin = true, has_more = false;
-
-	for (size_t i = 1; i < d->n; i++)
-		has_one_origin &= strcmp(d->cells[i]->subject->from, from) == 0;
-
-	for (size_t i = 0; i < d->n; i++) {
-		const struct al_paper_subject *s = d->cells[i]->subject;
-		bool is_new = true;
-		for (size_t k = 0; k < n; k++)
-			is_new = is_new && seen[k] != s;
-		has_more |= is_new && n == MOST;
-		if (!is_new || n == MOST)
-			continue;
-		seen[n++] = s;
-		text = al_format(d->arena, "%s%s%s%s%s", text, *text ? ", " : "", s->title,
-			has_one_origin ? "" : ": ", has_one_origin ? "" : s->from);
-	}
-	return al_format(d->arena, "%s%s%s%s", text, has_more ? " and others" : "",
-		has_one_origin ? ": " : "", has_one_origin ? from : "");
-}
-
-/* Facts that cells don't state are assumed; the others say where they are from. */
-static const char *list_assumptions(const struct deriving *d)
-{
-	static const char *const units[] = {"kB", "MB", "GB", "TB"};
-	const struct al_paper_cell *first = d->cells[0];
-	const struct al_paper_reading *r = &d->fit.reading;
-	const bool has_tokens = first->meaning == AL_MEANS_CACHE;
-	const bool has_bytes = first->meaning >= AL_MEANS_WEIGHTS;
-	const char *format = r->bytes == 2 ? "16 bits"
-		: r->bytes == 1		   ? "8 bits"
-		: r->bytes == 4		   ? "32 bits"
-					   : "4 bits";
-	AL_TEXT(out);
-
-	if (has_tokens && first->tokens > 0)
-		al_text_addf(&out, "; context: %s%s", first->tokens_from,
-			r->has_round ? ", 8K is 8,000" : "");
-	else if (has_tokens)
-		al_text_addf(&out, "; context %s: assumed", count_text(d->arena, r->tokens));
-	if (has_tokens && first->batch == 0)
-		al_text_add(&out, "; batch 1: assumed");
-	if (has_bytes && first->bytes > 0)
-		al_text_addf(&out, "; %g bytes a number: %s", first->bytes, first->bytes_from);
-	else if (has_bytes)
-		al_text_addf(&out, "; %s a number: assumed", format);
-	const int unit = first->unit ? al_find_name(first->unit, units, 4) : -1;
-	if (has_bytes && unit >= 0)
-		al_text_addf(&out, "; %s: %s^%d bytes", first->unit, r->is_binary ? "2" : "10",
-			(unit + 1) * (r->is_binary ? 10 : 3));
-	if (first->meaning == AL_MEANS_TOTAL && r->total != AL_TOTAL_PARAMETERS)
-		al_text_add(&out,
-			r->total == AL_TOTAL_NON_EMBEDDING
-				? "; parameters without embedding and head: assumed"
-				: "; parameters without the embedding: assumed");
-	return al_strdup(d->arena, out.data);
-}
-
-static void note_assumptions(const struct deriving *d)
-{
-	static const char *const names[] = {[AL_MEANS_SIZE] = "sizes",
-		[AL_MEANS_TOTAL] = "parameters",
-		[AL_MEANS_WEIGHTS] = "weights",
-		[AL_MEANS_CACHE] = "KV cache",
-		[AL_MEANS_CACHE_OF_TOKEN] = "KV cache of a token"};
-
-	al_table_note(d->notes, "%s: %s of %s%s",
-		al_paper_place(d->paper, d->arena, d->cells[0]->line), names[d->cells[0]->meaning],
-		list_subjects(d), list_assumptions(d));
-}
 
 /* ---- judging ---- */
 
@@ -185,7 +15,7 @@ static bool is_swapped(const struct al_paper_cell *cell, const struct al_paper_c
 }
 
 /* Another cell's number: the two are swapped, or it is that of another row. */
-static struct al_paper_cause find_elsewhere(const struct deriving *d,
+static struct al_paper_cause find_elsewhere(const struct al_deriving *d,
 	const struct al_paper_cell *cell)
 {
 	for (size_t i = 0; i < d->n; i++)
@@ -205,7 +35,8 @@ static struct al_paper_cause find_elsewhere(const struct deriving *d,
 	return (struct al_paper_cause){0};
 }
 
-static struct al_paper_cause find_cause(const struct deriving *d, const struct al_paper_cell *cell)
+static struct al_paper_cause find_cause(const struct al_deriving *d,
+	const struct al_paper_cell *cell)
 {
 	const struct al_paper_suspect suspect = {.printed = cell->printed,
 		.value = cell->value,
@@ -226,8 +57,8 @@ static struct al_paper_cause find_cause(const struct deriving *d, const struct a
 	return found.name ? found : cause;
 }
 
-static void add(const struct deriving *d, const struct al_paper_cell *cell, enum al_verdict verdict,
-	const struct al_paper_cause *cause)
+static void add(const struct al_deriving *d, const struct al_paper_cell *cell,
+	enum al_verdict verdict, const struct al_paper_cause *cause)
 {
 	const bool is_wrong = verdict == AL_INCONSISTENT;
 	const char *instead = al_paper_instead(d->arena, cell->printed, cell->right, cell->digits);
@@ -239,8 +70,9 @@ static void add(const struct deriving *d, const struct al_paper_cell *cell, enum
 			.expected = al_format(d->arena, "%.*f", cell->digits + 1, cell->right),
 			.verdict = al_verdict_names[verdict],
 			.cause = cause->name,
-			.derivation = verdict == AL_REPRODUCED || cell->holds ? NULL
-									      : derivation(d, cell),
+			.derivation = verdict == AL_REPRODUCED || cell->holds
+				? NULL
+				: al_deriving_text(d, cell),
 			.instead = is_wrong ? instead : NULL,
 			.note = al_format(d->arena, "%s%s%s%s", is_wrong ? "erratum? " : "",
 				cause->text ? cause->text : "",
@@ -272,7 +104,7 @@ static bool is_setting(const struct al_paper_sheet *s, size_t column)
 	return 2 * n_new <= n;
 }
 
-static bool occurs_elsewhere(const struct deriving *d, const struct al_paper_cell *cell,
+static bool occurs_elsewhere(const struct al_deriving *d, const struct al_paper_cell *cell,
 	size_t column)
 {
 	const char *text = text_at(d->sheet, cell->row, column);
@@ -286,7 +118,7 @@ static bool occurs_elsewhere(const struct deriving *d, const struct al_paper_cel
 
 /* Has the row a remark, or a setting that this program doesn't know, which no row that holds has?
  * Then it may be of something else. */
-static bool is_unlike(const struct deriving *d, const struct al_paper_cell *cell)
+static bool is_unlike(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
 	struct al_paper_cell number;
 
@@ -303,7 +135,7 @@ static bool is_unlike(const struct deriving *d, const struct al_paper_cell *cell
 }
 
 /* Do weights follow from the parameters that the row prints? */
-static bool is_of_rounded(const struct deriving *d, const struct al_paper_cell *cell)
+static bool is_of_rounded(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
 	for (size_t i = 0; i < d->sheet->n; i++) {
 		const struct al_paper_cell *other = &d->sheet->cells[i];
@@ -323,7 +155,7 @@ static bool has_mark(const char *printed)
 }
 
 /* Conventions under which a cell follows; NULL: it needs none, or doesn't follow. */
-static const struct al_paper_cause *convention_of(const struct deriving *d,
+static const struct al_paper_cause *convention_of(const struct al_deriving *d,
 	const struct al_paper_cell *cell)
 {
 	static const struct al_paper_cause rounded = {"rounded",
@@ -341,7 +173,7 @@ static const struct al_paper_cause *convention_of(const struct deriving *d,
 								     : NULL;
 }
 
-static void add_undecided(const struct deriving *d, const struct al_paper_cell *cell,
+static void add_undecided(const struct al_deriving *d, const struct al_paper_cell *cell,
 	const struct al_paper_cause *cause)
 {
 	const char *text = al_format(d->arena,
@@ -353,7 +185,7 @@ static void add_undecided(const struct deriving *d, const struct al_paper_cell *
 
 /* Nothing is called wrong unless most of the table is right by the same reading. Parameters and
  * weights have so many conventions that a difference counts only with a cause. */
-static void judge(const struct deriving *d, const struct al_paper_cell *cell)
+static void judge(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
 	const struct al_paper_cause none = {0}, *convention = convention_of(d, cell);
 	const bool is_alone = d->fit.n_fit >= 3 && d->fit.n_other == 1;
@@ -375,7 +207,7 @@ static void judge(const struct deriving *d, const struct al_paper_cell *cell)
 }
 
 /* Cells that fit by chance tell nothing; of what isn't stated, three have to agree. */
-static bool is_telling(const struct deriving *d)
+static bool is_telling(const struct al_deriving *d)
 {
 	const struct al_paper_fit *fit = &d->fit;
 	const bool is_guess = fit->reading.tokens > 0;
@@ -385,7 +217,7 @@ static bool is_telling(const struct deriving *d)
 }
 
 /* "7B" of a model of 7.6 billion parameters is its name. */
-static void drop_names(struct deriving *d)
+static void drop_names(struct al_deriving *d)
 {
 	size_t n = 0;
 
@@ -399,11 +231,44 @@ static void drop_names(struct deriving *d)
 	d->n = n;
 }
 
-static void judge_group(struct deriving *d)
+static void set_units(const struct al_deriving *d, const char *unit)
 {
+	for (size_t i = 0; i < d->n; i++)
+		d->cells[i]->unit = unit;
+}
+
+/* A unit that the table doesn't state: the one by which most cells fit, if three do. */
+static void guess_unit(struct al_deriving *d)
+{
+	static const char *const units[] = {"GB", "MB"};
+	const enum al_meaning meaning = d->cells[0]->meaning;
+	double best = 3.5; /* digits that chance would have to hit */
+
+	d->guessed = NULL;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->cells[i]->unit)
+			return;
+	if (meaning != AL_MEANS_CACHE && meaning != AL_MEANS_WEIGHTS)
+		return;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		set_units(d, units[i]);
+		const struct al_paper_fit fit = al_paper_best_reading(d->cells, d->n,
+			(enum al_paper_gb)d->options->gb);
+		if (fit.n_fit >= 3 && fit.score > best) {
+			best = fit.score;
+			d->guessed = units[i];
+		}
+	}
+	set_units(d, d->guessed);
+}
+
+static void judge_group(struct al_deriving *d)
+{
+	guess_unit(d);
 	d->fit = al_paper_best_reading(d->cells, d->n, (enum al_paper_gb)d->options->gb);
 	const struct al_paper_fit *fit = &d->fit;
-	d->is_sure = fit->n_fit >= 2 && fit->n_fit >= 2 * fit->n_other && fit->evidence >= 2.5
+	const size_t least = d->guessed || fit->reading.tokens > 0 ? 4 : 2;
+	d->is_sure = fit->n_fit >= least && fit->n_fit >= 2 * fit->n_other && fit->evidence >= 2.5
 		&& is_telling(d);
 	const bool is_stated = fit->reading.tokens == 0;
 	size_t n = 0;
@@ -420,11 +285,11 @@ static void judge_group(struct deriving *d)
 		if (d->cells[i]->right > 0)
 			judge(d, d->cells[i]);
 	if (d->n > 0)
-		note_assumptions(d);
+		al_deriving_note(d);
 }
 
 /* Cells of one meaning, of parameters of one kind; sizes aren't read in several ways. */
-static void judge_sheet(struct deriving *d, const struct al_paper_sheet *sheet)
+static void judge_sheet(struct al_deriving *d, const struct al_paper_sheet *sheet)
 {
 	d->sheet = sheet;
 	d->cells = al_new_array(d->arena, struct al_paper_cell *, sheet->n + 1);
@@ -443,7 +308,7 @@ static void judge_sheet(struct deriving *d, const struct al_paper_sheet *sheet)
 }
 
 /* A table of caches or parameters of nothing that is known. */
-static void name_unknown(const struct deriving *d, const struct al_paper_sheet *sheet,
+static void name_unknown(const struct al_deriving *d, const struct al_paper_sheet *sheet,
 	size_t number)
 {
 	if (!al_paper_sheet_has_numbers(sheet))
@@ -469,7 +334,7 @@ void al_paper_derive(const struct al_paper *paper, const struct al_paper_map *ma
 	struct al_paper_subjects *subjects, const struct al_paper_options *options,
 	struct al_paper_findings *out, struct al_lint_counts *counts, struct al_table *notes)
 {
-	struct deriving d = {.paper = paper,
+	struct al_deriving d = {.paper = paper,
 		.arena = out->arena,
 		.options = options,
 		.out = out,

@@ -1,0 +1,157 @@
+/* What is said of derived numbers: their derivation in a line, and what was assumed. */
+#include "paper/deriving.h"
+
+/* ---- the derivation in a line ---- */
+
+static const char *count_text(struct al_arena *arena, double value)
+{
+	return al_exact_grouped(arena, al_format(arena, "%.0f", value));
+}
+
+/* "2 x 32 layers x 8 heads x 128", or the sum of the numbers that layers keep. */
+static const char *elements_text(struct al_arena *arena, const struct al_paper_subject *s,
+	double tokens)
+{
+	const char *text = "";
+	const char *of_all = tokens > 0
+		? al_format(arena, " x %s tokens", count_text(arena, tokens))
+		: "";
+
+	if (s->has_plain_cache)
+		return al_format(arena, "2 x %.0f layers x %.0f heads x %.0f%s",
+			s->sizes[AL_DIM_LAYERS], s->sizes[AL_DIM_KV_HEADS],
+			s->sizes[AL_DIM_HEAD_DIM], of_all);
+	for (size_t i = 0; i < s->n_cached; i++) {
+		const struct al_paper_cached *c = &s->cached[i];
+		const double kept = al_paper_kept(c, tokens, false);
+		text = al_format(arena, "%s%s%s numbers%s", text, i ? " + " : "",
+			count_text(arena, c->elements),
+			tokens > 0 ? al_format(arena, " x %s tokens", count_text(arena, kept))
+				   : "");
+	}
+	return s->n_cached > 1 ? al_format(arena, "(%s)", text) : text;
+}
+
+static double bytes_of(const struct al_deriving *d, const struct al_paper_cell *cell)
+{
+	return cell->bytes > 0 ? cell->bytes : d->fit.reading.bytes;
+}
+
+static const char *cache_text(const struct al_deriving *d, const struct al_paper_cell *cell)
+{
+	const struct al_paper_reading *r = &d->fit.reading;
+	const char *each = al_format(d->arena, "%s x %g B",
+		elements_text(d->arena, cell->subject, al_paper_tokens_of(cell, r)),
+		bytes_of(d, cell));
+
+	return cell->batch > 1
+		? al_format(d->arena, "%s x %s sequences", each, count_text(d->arena, cell->batch))
+		: each;
+}
+
+const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_cell *cell)
+{
+	const struct al_paper_subject *s = cell->subject;
+	struct al_arena *arena = d->arena;
+	const char *unit = cell->unit ? cell->unit : "";
+	const char *result = al_format(arena, "%.*f%s%s", cell->digits + 1, cell->right,
+		*unit ? " " : "", unit);
+
+	switch (cell->meaning) {
+	case AL_MEANS_CACHE:
+		return al_format(arena, "%s = %s", cache_text(d, cell), result);
+	case AL_MEANS_CACHE_OF_TOKEN:
+		return al_format(arena, "%s x %g B = %s", elements_text(arena, s, 0),
+			d->fit.reading.is_elements && !cell->unit ? 1 : bytes_of(d, cell), result);
+	case AL_MEANS_WEIGHTS:
+		return al_format(arena, "%s parameters x %g B = %s",
+			count_text(arena, s->totals[AL_TOTAL_PARAMETERS]), bytes_of(d, cell),
+			result);
+	case AL_MEANS_TOTAL:
+		return al_format(arena, "%s has %s", s->title,
+			count_text(arena,
+				s->totals[cell->size == AL_TOTAL_PARAMETERS ? d->fit.reading.total
+									    : cell->size]));
+	default:
+		return al_format(arena, "%s has %.0f", s->title, cell->right);
+	}
+}
+
+/* ---- what was assumed ---- */
+
+static const char *list_subjects(const struct al_deriving *d)
+{
+	enum { MOST = 3 };
+	const struct al_paper_subject *seen[MOST];
+	const char *text = "", *from = d->cells[0]->subject->from;
+	size_t n = 0;
+	bool has_one_origin = true, has_more = false;
+
+	for (size_t i = 1; i < d->n; i++)
+		has_one_origin &= strcmp(d->cells[i]->subject->from, from) == 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct al_paper_subject *s = d->cells[i]->subject;
+		bool is_new = true;
+		for (size_t k = 0; k < n; k++)
+			is_new = is_new && seen[k] != s;
+		has_more |= is_new && n == MOST;
+		if (!is_new || n == MOST)
+			continue;
+		seen[n++] = s;
+		text = al_format(d->arena, "%s%s%s%s%s", text, *text ? ", " : "", s->title,
+			has_one_origin ? "" : ": ", has_one_origin ? "" : s->from);
+	}
+	return al_format(d->arena, "%s%s%s%s", text, has_more ? " and others" : "",
+		has_one_origin ? ": " : "", has_one_origin ? from : "");
+}
+
+/* Facts that cells don't state are assumed; the others say where they are from. */
+static const char *list_assumptions(const struct al_deriving *d)
+{
+	static const char *const units[] = {"kB", "MB", "GB", "TB"};
+	const struct al_paper_cell *first = d->cells[0];
+	const struct al_paper_reading *r = &d->fit.reading;
+	const bool has_tokens = first->meaning == AL_MEANS_CACHE;
+	const bool has_bytes = first->meaning >= AL_MEANS_WEIGHTS;
+	const char *format = r->bytes == 2 ? "16 bits"
+		: r->bytes == 1		   ? "8 bits"
+		: r->bytes == 4		   ? "32 bits"
+					   : "4 bits";
+	AL_TEXT(out);
+
+	if (has_tokens && first->tokens > 0)
+		al_text_addf(&out, "; context: %s%s", first->tokens_from,
+			r->has_round ? ", 8K is 8,000" : "");
+	else if (has_tokens)
+		al_text_addf(&out, "; context %s: assumed", count_text(d->arena, r->tokens));
+	if (has_tokens && first->batch == 0)
+		al_text_add(&out, "; batch 1: assumed");
+	if (has_bytes && first->bytes > 0)
+		al_text_addf(&out, "; %g bytes a number: %s", first->bytes, first->bytes_from);
+	else if (has_bytes)
+		al_text_addf(&out, "; %s a number: assumed", format);
+	const int unit = first->unit ? al_find_name(first->unit, units, 4) : -1;
+	if (has_bytes && unit >= 0)
+		al_text_addf(&out, "; %s: %s^%d bytes%s", first->unit, r->is_binary ? "2" : "10",
+			(unit + 1) * (r->is_binary ? 10 : 3), d->guessed ? ", assumed" : "");
+	if (first->meaning == AL_MEANS_TOTAL && r->total != AL_TOTAL_PARAMETERS)
+		al_text_add(&out,
+			r->total == AL_TOTAL_NON_EMBEDDING
+				? "; parameters without embedding and head: assumed"
+				: "; parameters without the embedding: assumed");
+	return al_strdup(d->arena, out.data);
+}
+
+void al_deriving_note(const struct al_deriving *d)
+{
+	static const char *const names[] = {[AL_MEANS_SIZE] = "sizes",
+		[AL_MEANS_TOTAL] = "parameters",
+		[AL_MEANS_WEIGHTS] = "weights",
+		[AL_MEANS_CACHE] = "KV cache",
+		[AL_MEANS_CACHE_OF_TOKEN] = "KV cache of a token"};
+
+	al_table_note(d->notes, "%s: %s of %s%s",
+		al_paper_place(d->paper, d->arena, d->cells[0]->line), names[d->cells[0]->meaning],
+		list_subjects(d), list_assumptions(d));
+}

@@ -1,0 +1,26 @@
+/* What deriving a table shares: the cells that are judged together, and what is said of them. */
+#pragma once
+
+#include "paper/readings.h"
+
+struct al_deriving {
+	const struct al_paper *paper;
+	struct al_arena *arena;
+	const struct al_paper_options *options;
+	struct al_paper_findings *out;
+	struct al_lint_counts *counts;
+	struct al_table *notes;
+	const struct al_paper_sheet *sheet;
+	/* what is judged together: the cells of one meaning */
+	struct al_paper_cell **cells;
+	size_t n;
+	struct al_paper_fit fit;
+	const char *guessed; /* the unit, where the table states none; or NULL */
+	bool is_sure; /* enough cells fit the reading that those which don't are in doubt */
+};
+
+/* Notes the models, and the facts that nobody states. */
+void al_deriving_note(const struct al_deriving *d);
+
+/* The derivation of a cell in a line, with its numbers. */
+const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_cell *cell);
