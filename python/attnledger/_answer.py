@@ -218,9 +218,10 @@ class Answer:
 
 def ask_given(words, given):
     """With all tables, as for JSON; in a notebook, with the answer's page."""
-    has_format = any(word.startswith(("-f", "--format")) for word in words)
+    if words and not any(word.startswith(("-f", "--format")) for word in words):
+        words = [words[0], "--format=json", *words[1:]]
     page = PAGE if "ipykernel" in sys.modules else None
-    return Answer(ask_library([*words[:1], *([] if has_format else ["--format=json"]), *words[1:]], given.options(page)))
+    return Answer(ask_library(words, given.options(page)))
 
 
 def ask(*words: str | os.PathLike) -> Answer:

@@ -108,6 +108,8 @@ class Errors(unittest.TestCase):
     def test_wrong_python(self):
         with self.assertRaises(TypeError):
             al.cache("gpt2", sequence=3)
+        with self.assertRaisesRegex(al.Error, "no command given"):
+            al.ask("")
         with self.assertRaisesRegex(al.Error, "NUL"):
             al.cache("gpt2\0")
         with self.assertRaisesRegex(al.Error, "no files"):
