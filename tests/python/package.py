@@ -278,12 +278,11 @@ class Progress(unittest.TestCase):
         al.progress = None
         other.start()
         begin = time.monotonic()
-        al.audit(LLAMA, null=64)
-        took = time.monotonic() - begin
+        al.audit(LLAMA, null=512)
+        end = time.monotonic()
         is_done.set()
         other.join()
-        gaps = [later - earlier for earlier, later in zip(ticks, ticks[1:])]
-        self.assertLess(max(gaps), 0.5 * took)
+        self.assertGreater(sum(begin < tick < end for tick in ticks), 4)
 
 
 if __name__ == "__main__":
