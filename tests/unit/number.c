@@ -52,6 +52,52 @@ static void counts_within_64_bits(void **state)
 	assert_false(al_multiply_dims(1, dims + 3, 2, &n));
 }
 
+/* GMP's numbers and those of 64 bits, on machines whose long has 32. */
+static void converts_64_bits(void **state)
+{
+	static const struct {
+		const char *text;
+		bool fits;
+		int64_t value;
+	} cases[] = {
+		{"0", true, 0},
+		{"-4294967297", true, -INT64_C(4294967297)},
+		{"9223372036854775807", true, INT64_MAX},
+		{"9223372036854775808", false, INT64_MAX},
+		{"-9223372036854775808", true, INT64_MIN},
+		{"-9223372036854775809", false, INT64_MIN},
+		{"340282366920938463463374607431768211456", false, INT64_MAX},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		int64_t value;
+		AL_EXACT(q);
+		AL_EXACT(back);
+		mpq_set_str(q, cases[i].text, 10);
+		assert_true(al_integer_get(mpq_numref(q), &value) == cases[i].fits);
+		assert_true(value == cases[i].value);
+		al_exact_set(back, value);
+		assert_true(mpq_equal(back, q) == cases[i].fits);
+		al_exact_multiply(back, -INT64_C(4294967299));
+		al_exact_divide(back, INT64_C(8589934598));
+		assert_true(al_exact_whole(back) == -(value / 2));
+	}
+}
+
+static void rounds_to_64_bits(void **state)
+{
+	AL_EXACT(q);
+	(void)state;
+
+	mpq_set_str(q, "-7/2", 10);
+	assert_int_equal(al_exact_whole(q), -3);
+	assert_int_equal(al_exact_ceil(q), -3);
+	mpq_neg(q, q);
+	assert_int_equal(al_exact_whole(q), 3);
+	assert_int_equal(al_exact_ceil(q), 4);
+}
+
 static void check_exact(mpq_srcptr q, const char *expected)
 {
 	char *text = mpq_get_str(NULL, 10, q);
@@ -259,6 +305,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_digits),
 		cmocka_unit_test(counts_within_64_bits),
+		cmocka_unit_test(converts_64_bits),
+		cmocka_unit_test(rounds_to_64_bits),
 		cmocka_unit_test(multiplies_and_divides_in_lowest_terms),
 		cmocka_unit_test(scales_into_an_arena),
 		cmocka_unit_test(finishes_with_an_arena),
