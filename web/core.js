@@ -393,20 +393,19 @@ function parse(json) {
 // What a compiled attnledger.wasm answers.
 export function attnledger(module) {
   async function run(words, { files = {} } = {}) {
-    const host = new MemoryFiles(files), pieces = [[], [], []];
-    const text = (stream) => decoder.decode(new Uint8Array(pieces[stream].flatMap((piece) => [...piece])));
+    const host = new MemoryFiles(files), said = ['', '', ''], decoders = said.map(() => new TextDecoder());
     const status = await execute(module, {
       args: ['attnledger', ...(typeof words === 'string' ? split(words) : words)],
       env: { PWD: '/' },
       host,
       read: () => 0,
       write: (stream, from) => {
-        pieces[stream].push(from.slice());
+        said[stream] += decoders[stream].decode(from, { stream: true });
         return from.length;
       },
       isTerminal: () => false,
     });
-    return { status, stdout: text(1), stderr: text(2), files: host.written() };
+    return { status, stdout: said[1], stderr: said[2], files: host.written() };
   }
 
   async function ask(words, options) {
