@@ -416,6 +416,7 @@ struct al_recipe {
 
 struct al_model {
 	const char *name, *title, *source; /* of a config.json: its path, its path, and none */
+	int64_t year; /* of the source; 0: not given. The page shows it */
 	const char *family; /* NULL: attention only */
 	struct al_binding *symbols; /* without a family */
 	size_t n_symbols;

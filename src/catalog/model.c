@@ -41,6 +41,7 @@ static const struct al_field model_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("year", WHOLE, AT(year)), .least = 1900},
 	{AL_KEY("symbols", MEMBERS, AT(symbols)), .n_offset = AT(n_symbols), .read = read_symbol,
 		.item_size = sizeof(struct al_binding), .most = 256, .noun = "symbols"},
 	{AL_KEY("family", TEXT, AT(family))},
