@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tensors that transformers saves against those that attnledger expects: transformers_tensors.json.
 
-    tensors.py ATTNLEDGER [FIXTURES]
+    tensors.py ATTNLEDGER [N]    N: of every Nth config alone
 
 Each case becomes a folder with a config.json and a safetensors file that is its header alone, the rest a hole.
 `reconcile` compares names and shapes, `count` the number of parameters. What differs must be explained in
@@ -115,12 +115,13 @@ def judge(title, lines, explained):
 
 
 def main():
-    program, fixtures = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.environ.get('ATTNLEDGER_FIXTURES')
+    program, step = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
     with open(HERE + '/transformers_tensors.json') as file:
         vector = json.load(file)
     with open(HERE + '/transformers_differences.json') as file:
         explained = {title for group in json.load(file)['differences'] for title in group['of']}
-    found, missing = pairs(vector, fixtures)
+    vector['cases'] = vector['cases'][::step]
+    found, missing = pairs(vector, os.environ.get('ATTNLEDGER_FIXTURES'))
     if missing:
         print('skipped %d configs: no fixtures' % missing)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -128,7 +129,7 @@ def main():
     as_explained = [judge(pair[0], lines, explained) for pair, lines in zip(found, all_lines)]
     equal = sum(not lines for lines in all_lines)
     print('%d of %d pairs of a config and a class have equal tensors' % (equal, len(found)))
-    is_said = missing or agreement.holds(
+    is_said = missing or step > 1 or agreement.holds(
         'names, shapes and number of the parameters of a config and a class', agreement.versions(vector['made_by'], 'transformers'),
         len(found), equal, 'the others are explained in `tests/reference/transformers_differences.json`')
     return 0 if all(as_explained) and 100 * equal >= AGREED * len(found) and is_said else 1
