@@ -447,9 +447,9 @@ static const struct {
 		"name from `list models`"},
 	{find_model, "src/catalog/variants/mha.json",
 		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
-		"title, source, symbols, family, config)"},
+		"title, source, year, symbols, family, config)"},
 	{find_variant, "src/catalog/models/bert-base.json",
-		"src/catalog/models/bert-base.json:5:13: unknown key \"family\" (known: name, "
+		"src/catalog/models/bert-base.json:5:11: unknown key \"year\" (known: name, "
 		"title, source, symbols, options, defaults, tp, tensors, cache, activations, "
 		"products, "
 		"pass, checks)"},
