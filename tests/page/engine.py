@@ -72,6 +72,9 @@ class Engine(unittest.TestCase):
                     answer = ask('cache', model, '--variant', variant, '--seq', str(seq))
                     shown = self.text(f'[data-variant="{variant}"]')
                     self.assertIn(shown if shown != '-' else 'attnledger cache: ', answer)
+                self.browser.run("const one = document.getElementById('variant'); one.value = 'tpa'; one.dispatchEvent(new Event('change'))")
+                self.browser.wait_until("document.querySelector('[data-variant=tpa]')")
+                self.assertIn(self.text('[data-variant=tpa]'), ask('cache', model, '--variant', 'tpa', '--seq', str(seq)))
                 self.assertEqual(self.text('#count'), ask('count', model))
                 seq_words = '--seq', str(seq)
                 for place, words in (('#memory .two > div p', ('memory', model, *seq_words, '--engine', 'vllm')),

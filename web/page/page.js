@@ -171,7 +171,7 @@ async function showIdeas(asked) {
 const extra = [];
 
 async function addVariant() {
-  const name = get('variant').value.trim(), found = data.variants.find((one) => one.name === name);
+  const name = get('variant').value, found = data.variants.find((one) => one.name === name);
   if (!found)
     return;
   const size = await bytesOf(name).catch((error) => error);
@@ -304,7 +304,8 @@ async function takeFile(file) {
 
 function begin() {
   get('models').append(...data.models.map((one) => make('option', { value: one.name, label: one.title })));
-  get('variants').append(...data.variants.map((one) => make('option', { value: one.name, label: one.title })));
+  get('variant').append(...data.groups.map((group) => make('optgroup', { label: group }, ...data.variants
+    .filter((one) => one.group === group).map((one) => make('option', { value: one.name }, one.title)))));
   get('device').append(...data.devices.map((one) => make('option', { value: one.name }, `${one.name}, ${bytes(one.memory).replace('.00', '')}`)));
   get('version').textContent = data.version;
   document.body.classList.toggle('embed', new URLSearchParams(location.search).has('embed'));
