@@ -27,6 +27,51 @@ bool al_configured_variant_set(struct al_arena *arena, struct al_configured_vari
 	return true;
 }
 
+bool al_configured_variant_add_tied(struct al_arena *arena,
+	struct al_configured_variant *configured, const struct al_substitution *tied,
+	const struct al_symbol *symbols, size_t n_symbols, struct al_error *err)
+{
+	struct al_substitution *all = al_new_array(arena, struct al_substitution,
+		configured->n_tied + 1);
+
+	if (al_variant_has_option(configured->variant, tied->symbol))
+		return al_fail(err, AL_EINPUT, "option \"%s\": expected true or false",
+			tied->symbol);
+	if (!al_configured_variant_set(arena, configured, tied->symbol, 0, symbols, n_symbols, err))
+		return false;
+	if (configured->n_tied)
+		memcpy(all, configured->tied, configured->n_tied * sizeof(*all));
+	all[configured->n_tied++] = *tied;
+	configured->tied = all;
+	return true;
+}
+
+bool al_configured_variant_tie(struct al_arena *arena,
+	const struct al_configured_variant **configured, struct al_settings *settings,
+	struct al_error *err)
+{
+	const struct al_configured_variant *from = *configured;
+	const struct al_scope scope = al_settings_scope(settings);
+	struct al_configured_variant *out;
+
+	if (from->n_tied == 0)
+		return true;
+	*configured = out = al_new(arena, struct al_configured_variant);
+	*out = *from;
+	out->n_tied = 0;
+	out->with = al_new_array(arena, struct al_binding, from->n_with);
+	memcpy(out->with, from->with, from->n_with * sizeof(*out->with));
+	for (size_t i = 0; i < from->n_tied; i++) {
+		const struct al_substitution *tied = &from->tied[i];
+		size_t k = 0;
+		while (strcmp(out->with[k].symbol, tied->symbol) != 0)
+			k++;
+		if (!al_formula_whole(tied->formula, &scope, 0, &out->with[k].value, err))
+			return al_in(err, "variant %s: %s", from->name, tied->symbol);
+	}
+	return true;
+}
+
 /* "true" and "false" for an option, a whole number for a symbol. */
 static bool read_value(const struct al_variant *variant, struct al_settings *scratch,
 	const char *change, const char *key, int64_t *value, struct al_error *err)

@@ -9,16 +9,19 @@ enum {
 };
 
 /* The request, and the ledger of a variant that has one. */
-static bool memo_fill(const struct al_scenario_table *table, struct al_memo *memo,
-	struct al_error *err)
+static bool memo_fill(const struct al_evaluator *evaluator, const struct al_scenario_table *table,
+	struct al_memo *memo, struct al_error *err)
 {
 	const struct al_scenario_row *row = &memo->row;
+	const struct al_configured_variant *variant = row->variant;
 
 	if (!al_case_ask(&memo->request, row->case_, &table->changes, table->id, err))
 		return false;
-	if (!row->variant || !row->variant->variant)
+	if (!variant || !variant->variant)
 		return true;
-	const struct al_ledger_ask ask = al_request_ask(&memo->request, row->variant, false);
+	if (!al_configured_variant_tie(evaluator->arena, &variant, &memo->request.settings, err))
+		return false;
+	const struct al_ledger_ask ask = al_request_ask(&memo->request, variant, false);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
 }
@@ -66,7 +69,7 @@ bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table
 	struct al_memo *memo = al_new(evaluator->arena, struct al_memo);
 	memo->row = row;
 	al_arena_defer(evaluator->arena, memo_finish, memo);
-	if (!memo_fill(table, memo, err))
+	if (!memo_fill(evaluator, table, memo, err))
 		return false;
 	memo->next = *memos;
 	*memos = *out = memo;

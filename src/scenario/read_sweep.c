@@ -121,6 +121,13 @@ static bool finish_sweep(void *context, const struct al_item *node, void *out, s
 			"the sweep goes over no symbol");
 	if (sweep->sweep.n_variants == 0)
 		return al_json_fail(&s->doc, node, err, "the sweep has no variants");
+	for (size_t i = 0; i < sweep->sweep.n_variants; i++)
+		if (sweep->sweep.variants[i]->n_tied > 0)
+			return al_json_fail(&s->doc, node, err,
+				"variant %s has a formula for %s, which a sweep doesn't follow: "
+				"use \"tie\"",
+				sweep->sweep.variants[i]->name,
+				sweep->sweep.variants[i]->tied[0].symbol);
 	return count_points(s, node, sweep, err) && check_arrangement(s, node, sweep, err);
 }
 

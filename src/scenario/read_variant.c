@@ -67,6 +67,24 @@ static bool check_has_use(const struct al_scenario *s, const struct al_item *nod
 	return true;
 }
 
+/* "n_kv_heads": 4, or "n_heads/4" of each case. */
+static bool read_change(struct al_scenario *s, const struct al_item *member,
+	struct al_configured_variant *variant, struct al_error *err)
+{
+	struct al_substitution tied = {0};
+	int64_t value;
+
+	if (al_json_kind(member) == AL_JSON_TEXT)
+		return al_scenario_read_letter(s, member, &tied, err)
+			&& (al_configured_variant_add_tied(&s->arena, variant, &tied, s->symbols,
+				    s->n_symbols, err)
+				|| al_json_in(&s->doc, member, err));
+	return binding_value(s, member, &value, err)
+		&& (al_configured_variant_set(&s->arena, variant, al_json_key(member), value,
+			    s->symbols, s->n_symbols, err)
+			|| al_json_in(&s->doc, member, err));
+}
+
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
 static bool read_configured(struct al_scenario *s, const struct al_item *node,
 	struct al_configured_variant *variant, struct al_error *err)
@@ -80,14 +98,9 @@ static bool read_configured(struct al_scenario *s, const struct al_item *node,
 	if (!find_configured(s, name, variant, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);
 	al_json_each (member, node) {
-		int64_t value;
-		if (al_find_name(al_json_key(member), own, 4) >= 0)
-			continue;
-		if (!binding_value(s, member, &value, err))
+		if (al_find_name(al_json_key(member), own, 4) < 0
+			&& !read_change(s, member, variant, err))
 			return false;
-		if (!al_configured_variant_set(&s->arena, variant, al_json_key(member), value,
-			    s->symbols, s->n_symbols, err))
-			return al_json_in(&s->doc, member, err);
 	}
 	if (!al_configured_variant_check(variant, s->symbols, s->n_symbols, err))
 		return al_json_in(&s->doc, node, err);

@@ -551,7 +551,7 @@ static void refuses_wrong_scenarios(void **state)
 		"{'title': 't', 'set': {'batch': -1}}",
 		"{'title': 't', 'basis': {'output_projection': 'half'}}",
 		"{'title': 't', 'cases': [{'id': 'a/b'}]}",
-		"{'title': 't', 'variants': [{'use': 'gqa', 'n_kv_heads': '4'}]}",
+		"{'title': 't', 'variants': [{'use': 'gqa', 'n_kv_heads': [4]}]}",
 		"{'title': 't', 'variants': [{'name': 'v', 'tensors': [{'name': 'W', "
 		"'role': 'qkv', 'shape': [1]}]}]}",
 		"{'title': 't', 'data': [{'id': 'd', 'columns': ['f1'], 'rows': [[0.5]]}]}",
