@@ -43,4 +43,5 @@ void al_column_add_keys(const struct al_scenario *s, struct al_names *names);
 
 al_column_function al_column_measure, al_column_saving, al_column_modules, al_column_symbol;
 al_column_function al_column_score, al_column_retention, al_column_elasticity;
-al_column_function al_column_formula, al_column_difference, al_column_order;
+al_column_function al_column_formula, al_column_cache_formula, al_column_difference,
+	al_column_order;

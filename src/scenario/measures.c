@@ -215,6 +215,23 @@ bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_p
 		&& (!memo || set_polynomial(out, memo->formula));
 }
 
+/* What a token adds to the cache. */
+bool al_column_cache_formula(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	const struct al_scenario_table *table = place->table;
+	struct al_memo *memo;
+
+	(void)kind;
+	return polynomial_of_row(place, &memo, out, err)
+		&& (!memo
+			|| ((memo->cached
+				    || al_ledger_cache_polynomial(&memo->ledger, false,
+					    table->substitutions, table->n_substitutions,
+					    &memo->cached, err))
+				&& set_polynomial(out, memo->cached)));
+}
+
 static bool subtract(const struct al_cell_place *place, struct al_memo *memo, struct al_error *err)
 {
 	const struct al_configured_variant *whose = place->table->against;

@@ -34,6 +34,7 @@ static void memo_finish(void *object)
 		al_ledger_close(&memo->ledger);
 	al_request_finish(&memo->request);
 	al_polynomial_destroy(memo->formula);
+	al_polynomial_destroy(memo->cached);
 	al_polynomial_destroy(memo->difference);
 }
 

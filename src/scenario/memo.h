@@ -13,7 +13,7 @@ struct al_memo {
 	struct al_ledger ledger;
 	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet, or not known */
 	struct al_undeclared undeclared; /* why a measure is not known; variant NULL: all are */
-	struct al_polynomial *formula, *difference;
+	struct al_polynomial *formula, *cached, *difference;
 };
 
 struct al_known_kind;
