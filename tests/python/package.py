@@ -258,6 +258,8 @@ class Progress(unittest.TestCase):
                 signal.raise_signal(signal.SIGINT)
             self.steps.append(step)
         al.progress = lambda: interrupt
+        # a shell's background processes ignore it
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         with self.assertRaises(KeyboardInterrupt):
             al.audit(LLAMA)
         self.assertEqual(len(self.steps), 1)
