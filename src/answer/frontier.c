@@ -137,8 +137,8 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		&& al_draw_into(&session->files, &figure, table, folder, err);
 }
 
-/* What was measured is kept beside the calibration: the same audit goes on there. Where nothing can
- * be written, or another process writes, nothing is kept. */
+/* What was measured is kept next to the calibration: the same audit goes on there. Where nothing
+ * can be written, or another process writes, nothing is kept. */
 static struct al_kept *open_kept(struct al_kept *kept, const struct al_audit_run *run,
 	const struct al_running *model)
 {

@@ -2,11 +2,11 @@
  *
  * What a method doesn't touch is copied bit for bit. The new file's metadata record what was done:
  * attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON list:
- * rank, relative error, parameters, the factor of the logits), .shapes (the heads that are left of
- * every module, and where each projection is that the family doesn't list), .dtype (the one that
- * was asked for, or "by tensor"), .weighted (where errors of quantization were), .config (of a
- * single file: the config.json that a folder would contain). The factor stays the original's,
- * mostly 1/sqrt(d_head), whatever the new width is.
+ * the method where it isn't that one, rank, relative error, parameters, the factor of the logits),
+ * .shapes (the heads that are left of every module, and where each projection is that the family
+ * doesn't list), .dtype (the one that was asked for, or "by tensor"), .weighted (where errors of
+ * quantization were), .config (of a single file: the config.json that a folder would contain). The
+ * factor stays the original's, mostly 1/sqrt(d_head), whatever the new width is.
  *
  * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
  * a form minimizes: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,

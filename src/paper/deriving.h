@@ -19,7 +19,7 @@ struct al_deriving {
 	bool is_sure; /* enough cells fit the reading that those which don't are in doubt */
 };
 
-/* Notes the models, and the facts that nobody states. */
+/* Notes the models, and the facts that the paper leaves open. */
 void al_deriving_note(const struct al_deriving *d);
 
 /* The derivation of a cell in a line, with its numbers. */

@@ -89,7 +89,7 @@ void al_paper_read_cell(struct al_paper_cell *cell, const struct al_paper_readin
 	cell->right = cell->has_no_states ? al_paper_value(cell, reading) : first;
 }
 
-/* How much a cell that fits tells: the digits that chance would have had to hit. */
+/* How much evidence a cell that fits is: the digits that chance would have had to hit. */
 static double weight_of(const struct al_paper_cell *cell)
 {
 	const double digits = log10(cell->value / (2 * cell->half));

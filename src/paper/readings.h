@@ -10,7 +10,7 @@ struct al_paper_reading {
 	bool is_binary; /* GB is 2^30 bytes */
 	bool has_round; /* 8K is 8,000 */
 	bool is_elements; /* a cache without a unit counts numbers, not bytes */
-	double penalty; /* of choices that nobody stated, in digits */
+	double penalty; /* of choices that the paper leaves open, in digits */
 };
 
 struct al_paper_fit {

@@ -139,7 +139,7 @@ class Shrink(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(self.folder.name)), ['ended.gguf', 'source.gguf', 'tokens', 'whole.gguf'])
 
     def test_audit_ended_in_the_middle(self):
-        """The frontier of audit --tokens goes on in the same way; what it keeps is beside the calibration."""
+        """The frontier of audit --tokens goes on in the same way; what it keeps is next to the calibration."""
         self.write_folder(planted(()))
         self.ask('calibrate', 'source', '--tokens', 'tokens', '--sequences', '0:12', '-o', 'kept')
         words = 'audit', 'source', '--calibration', 'kept', '--tokens', 'tokens', '--sequences', '12:24', '--null', '0'
