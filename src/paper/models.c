@@ -128,8 +128,8 @@ bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena 
 
 static const char *const vendors[] = {"meta ", "meta-", "mistralai ", "facebook "};
 
-/* A row with a mark may be of something else, which its note explains. Cuts what has nothing to do with
- * sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
+/* A row with a mark may be of something else, which its note explains. Cuts what has nothing to do
+ * with sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
 static char *cut_label(struct al_arena *arena, const char *label)
 {
 	static const char *const endings[] = {"-instruct", " instruct", "-chat", " chat", "-base",
