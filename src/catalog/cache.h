@@ -17,6 +17,7 @@ struct al_catalog {
 	struct al_symbols symbols;
 	struct al_cached *newest[AL_N_CATALOG_KINDS];
 	bool has_own; /* the user's families were read */
+	const struct al_family_names *family_names; /* or NULL, until they are asked for */
 };
 
 struct al_cached *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,

@@ -2,31 +2,35 @@
  * its components' families. */
 #include "catalog/family_names.h"
 
-#include "catalog/read.h"
+#include "catalog/cache.h"
 
 enum { MOST_NESTED = 4 }; /* components of components */
 
 struct scan {
 	struct al_catalog *catalog;
-	al_see_name *see;
-	void *context;
-	int depth;
+	struct al_family_name *items;
+	size_t n, room;
 };
 
-static void see_names(const struct scan *scan, const struct al_item *list,
-	enum al_name_bearer bearer)
+static void see_names(struct scan *scan, const struct al_item *list, enum al_name_bearer bearer)
 {
+	struct al_arena *arena = &scan->catalog->arena;
+
 	al_json_each (item, list) {
 		const struct al_item *name = al_json_get(item, "name");
-		if (al_json_kind(name) == AL_JSON_TEXT)
-			scan->see(scan->context, name->text, strlen(name->text), bearer);
+		if (al_json_kind(name) == AL_JSON_TEXT) {
+			scan->items = al_grow(arena, scan->items, scan->n, &scan->room,
+				sizeof(*scan->items));
+			scan->items[scan->n++] = (struct al_family_name){al_strdup(arena,
+										 name->text),
+				bearer};
+		}
 		see_names(scan, al_json_get(item, "stored"), AL_NAME_STORED);
 	}
 }
 
-static void scan_family(const struct scan *scan, const char *name)
+static void scan_family(struct scan *scan, const char *name, int depth)
 {
-	const struct scan deeper = {scan->catalog, scan->see, scan->context, scan->depth + 1};
 	AL_JSON(doc);
 
 	if (!al_catalog_family_document(scan->catalog, name, &doc, NULL))
@@ -35,15 +39,23 @@ static void scan_family(const struct scan *scan, const char *name)
 	see_names(scan, al_json_get(doc.root, "tensors"), AL_NAME_TENSOR);
 	al_json_each (component, al_json_get(doc.root, "components")) {
 		const struct al_item *family = al_json_get(component, "family");
-		if (al_json_kind(family) == AL_JSON_TEXT && scan->depth < MOST_NESTED)
-			scan_family(&deeper, family->text);
+		if (al_json_kind(family) == AL_JSON_TEXT && depth < MOST_NESTED)
+			scan_family(scan, family->text, depth + 1);
 	}
 }
 
-void al_family_each_name(struct al_catalog *catalog, const char *family, al_see_name *see,
-	void *context)
+const struct al_family_names *al_catalog_family_names(struct al_catalog *catalog)
 {
-	const struct scan scan = {catalog, see, context, 0};
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
 
-	scan_family(&scan, family);
+	if (catalog->family_names)
+		return catalog->family_names;
+	struct al_family_names *out = al_new_array(&catalog->arena, struct al_family_names,
+		files->n_files);
+	for (size_t i = 0; i < files->n_files; i++) {
+		struct scan scan = {.catalog = catalog};
+		scan_family(&scan, files->files[i].name, 0);
+		out[i] = (struct al_family_names){scan.items, scan.n};
+	}
+	return catalog->family_names = out;
 }

@@ -1,4 +1,4 @@
-/* The names of a family's tensors, without reading the family. */
+/* The names of families' tensors, without reading the families. */
 #pragma once
 
 #include "base/base.h"
@@ -7,12 +7,18 @@
  * something else. */
 enum al_name_bearer { AL_NAME_OTHER, AL_NAME_STORED, AL_NAME_TENSOR };
 
-/* `name` is `length` bytes, with {layer} and the like unexpanded and without what a composed
- * family puts before it. */
-typedef void al_see_name(void *context, const char *name, size_t length,
-	enum al_name_bearer bearer);
+/* With {layer} and the like unexpanded and without what a composed family puts before it. */
+struct al_family_name {
+	const char *text;
+	enum al_name_bearer bearer;
+};
 
-/* The modules and tensors that the family's file, and those of its components, have. */
+/* The modules and tensors that a family's file, and those of its components, have. */
+struct al_family_names {
+	const struct al_family_name *items;
+	size_t n;
+};
+
+/* Of each of the built-in families, in their order; the catalog's. */
 struct al_catalog;
-void al_family_each_name(struct al_catalog *catalog, const char *family, al_see_name *see,
-	void *context);
+const struct al_family_names *al_catalog_family_names(struct al_catalog *catalog);

@@ -97,12 +97,12 @@ struct kinds {
 
 /* The kind of a name of `length` bytes, which no digit follows: "h.{layer}.attn", as in a family's
  * file, and "h.0.attn" are of the kind "h.#.attn". */
-static const char *kind_of(struct al_arena *arena, const char *name, size_t length)
+static const char *kind_of(struct al_arena *arena, const char *name)
 {
-	char *kind = al_new_array(arena, char, length + 1), *to = kind;
+	char *kind = al_new_array(arena, char, strlen(name) + 1), *to = kind;
 
-	for (const char *from = name, *end = name + length; from < end;) {
-		const char *close = *from == '{' ? memchr(from, '}', (size_t)(end - from)) : NULL;
+	for (const char *from = name; *from;) {
+		const char *close = *from == '{' ? strchr(from, '}') : NULL;
 		size_t n = 0;
 		if (close)
 			n = (size_t)(close - from) + 1;
@@ -126,8 +126,7 @@ static struct kinds list_kinds(struct al_model_view *view)
 	struct kinds kinds = {.names = al_new_array(&view->arena, const char *, n + 1)};
 
 	for (size_t i = 0; i < n; i++)
-		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name,
-			strlen(checkpoint->tensors[i].name));
+		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name);
 	qsort(kinds.names, n, sizeof(*kinds.names), compare_names);
 	for (size_t i = 0; i < n; i++)
 		if (kinds.n == 0 || strcmp(kinds.names[kinds.n - 1], kinds.names[i]) != 0)
@@ -139,7 +138,7 @@ static struct kinds list_kinds(struct al_model_view *view)
 static const char **find_kind(struct al_model_view *view, const struct kinds *kinds,
 	const char *name)
 {
-	const char *kind = kind_of(&view->arena, name, strlen(name));
+	const char *kind = kind_of(&view->arena, name);
 
 	return kinds->n == 0 ? NULL
 			     : bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
@@ -377,50 +376,41 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* How a family would rank that knows every name in its file that may be there. */
-struct bounding {
-	struct al_model_view *view;
-	const struct kinds *kinds;
-	struct al_family_candidate best;
-	bool has_stored;
-};
-
-static void bound_name(void *context, const char *name, size_t length, enum al_name_bearer bearer)
-{
-	struct bounding *b = context;
-	const char *kind = kind_of(&b->view->arena, name, length);
-
-	b->best.n_tensors += bearer == AL_NAME_TENSOR;
-	for (size_t i = 0; i < b->kinds->n; i++) {
-		if (!al_ends_with(b->kinds->names[i], kind))
-			continue;
-		b->kinds->is_seen[i] = true;
-		b->has_stored |= bearer == AL_NAME_STORED;
-	}
-}
-
-/* A family of which no attention tensor is there is none. */
+/* How a family would rank that knows every name in its file that may be there; of which no
+ * attention tensor is there, it is none. */
 static struct al_family_candidate bound(struct al_model_view *view, const struct kinds *kinds,
-	const char *family)
+	const char *family, const struct al_family_names *names)
 {
-	struct bounding b = {.view = view, .kinds = kinds, .best.name = family};
+	struct al_family_candidate best = {.name = family};
+	bool has_stored = false;
 
 	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
-	al_family_each_name(view->catalog, family, bound_name, &b);
-	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
-		b.best.n_known += kinds->is_seen[i];
-	return b.best;
+	for (size_t k = 0; k < names->n; k++) {
+		const struct al_family_name *name = &names->items[k];
+		const char *kind = kind_of(&view->arena, name->text);
+		best.n_tensors += name->bearer == AL_NAME_TENSOR;
+		for (size_t i = 0; i < kinds->n; i++) {
+			if (!al_ends_with(kinds->names[i], kind))
+				continue;
+			kinds->is_seen[i] = true;
+			has_stored |= name->bearer == AL_NAME_STORED;
+		}
+	}
+	for (size_t i = 0; has_stored && i < kinds->n; i++)
+		best.n_known += kinds->is_seen[i];
+	return best;
 }
 
 /* All families of which something may be there, the best first. */
 static struct al_candidates list_bounds(struct al_model_view *view, const struct kinds *kinds)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	const struct al_family_names *names = al_catalog_family_names(view->catalog);
 	struct al_candidates out = {.items = al_new_array(&view->arena, struct al_family_candidate,
 					    files->n_files + 1)};
 
 	for (size_t i = 0; i < files->n_files; i++) {
-		out.items[out.n] = bound(view, kinds, files->files[i].name);
+		out.items[out.n] = bound(view, kinds, files->files[i].name, &names[i]);
 		out.n += out.items[out.n].n_known > 0;
 	}
 	qsort(out.items, out.n, sizeof(*out.items), compare);
