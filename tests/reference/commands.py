@@ -1,5 +1,5 @@
-"""Command lines of attnledger whose answers are files, run by one process of commands.c for each thread: to start the program
-takes longer than most of them do."""
+"""Command lines of attnledger, run by one process of commands.c for each thread: to start the program takes longer than
+most of them do."""
 import os
 import subprocess
 import threading
@@ -10,8 +10,8 @@ running = threading.local()
 processes = []
 
 
-def run(program, *words):
-    """What it says where it fails; None where it doesn't"""
+def answer(program, *words):
+    """Its exit status, and what it answers and says"""
     if not hasattr(running, 'process'):
         running.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                            env={**os.environ, **QUIET})
@@ -19,12 +19,16 @@ def run(program, *words):
     print(*words, file=running.process.stdin, flush=True)
     said = []
     for line in running.process.stdout:
-        if line == 'exit 0\n':
-            return None
         if line.startswith('exit '):
-            break
+            return int(line.split()[1]), ''.join(said).strip()
         said.append(line)
-    return ''.join(said).strip() or 'no answer'
+    return -1, ''.join(said).strip()
+
+
+def run(program, *words):
+    """What it says where it fails; None where it doesn't"""
+    status, said = answer(program, *words)
+    return said or 'no answer' if status else None
 
 
 def end():

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """The share of a device that `fit --engine sglang` takes, against SGLang's own code: sglang_fractions.json.
 
-    shares.py ATTNLEDGER
+    shares.py COMMANDS
 """
 import concurrent.futures
 import json
 import os
 import re
-import subprocess
 import sys
 
 import agreement
+import commands
 from tensors import HERE, judge
 
 
@@ -19,9 +19,9 @@ def derive(program, version, memory, tp, pp, is_mla, prefill):
     asked = ['fit', 'deepseek-v3' if is_mla else 'llama-3-8b', '--engine', 'sglang@' + version, '--device', '%dMiBx%d' % (memory, tp * pp),
              '--tp', str(tp), '--pp', str(pp), '--seq', '64', '-f', 'json']
     asked += ['--max-num-batched-tokens', str(prefill)] if prefill else []
-    out = subprocess.run([program, *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    found = re.search(r'([\d.]+) % of its memory for weights', out.stdout)
-    return float(found[1]) / 100 if found else out.stderr.strip()
+    _, said = commands.answer(program, *asked)
+    found = re.search(r'([\d.]+) % of its memory for weights', said)
+    return float(found[1]) / 100 if found else said
 
 
 def compare(program, version, case):
@@ -42,7 +42,7 @@ def main():
         'the share of a device for weights and cache, mem_fraction_static, by its own Python code',
         'SGLang ' + ', '.join(vector), len(asked), sum(not lines for lines in wrong),
         'to 0.001: devices of 16 to 179 GiB, up to 8 of them, with and without MLA; not of multimodal models')
-    return 0 if all(is_equal) and is_said else 1
+    return 0 if all(is_equal) and is_said and commands.end() else 1
 
 
 if __name__ == '__main__':

@@ -322,7 +322,7 @@ static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 	al_settings_finish(&settings);
 }
 
-/* Which of the degrees a model's heads can be dealt out to. */
+/* Can a model's heads be dealt out to so many devices? */
 static bool is_shared_by(const struct subject *s, int64_t tp)
 {
 	struct al_settings settings;
@@ -350,11 +350,8 @@ static char *all_numbers(const struct subject *s)
 	struct al_text out;
 
 	al_text_init(&out);
-	for (int64_t tp = 1; tp <= 2; tp++)
-		if (is_shared_by(s, tp)) {
-			add_whole(&out, s, tp, AL_TENSORS_BY_KIND);
-			add_whole(&out, s, tp, AL_TENSORS_BY_LAYER);
-		}
+	add_whole(&out, s, 1, AL_TENSORS_BY_KIND);
+	add_whole(&out, s, is_shared_by(s, 2) ? 2 : 1, AL_TENSORS_BY_LAYER);
 	return out.data;
 }
 
