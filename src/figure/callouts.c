@@ -26,7 +26,7 @@ static bool crosses_text(const struct al_scene *scene, const struct al_segment *
 
 /* ---- labels at points ---- */
 
-/* Dominated points are gray, with labels dark enough to read. */
+/* The labels of dominated points are gray, dark enough to read. */
 static struct al_label label_of(const struct al_point *point)
 {
 	struct al_label label = al_tick_label(point->label);

@@ -12,7 +12,6 @@ enum { LEAST_PT = 72, MOST_PT = 1440 };
 
 const struct al_color al_color_ink = {0.13, 0.13, 0.13, false};
 const struct al_color al_color_axis = {0.30, 0.30, 0.30, false};
-const struct al_color al_color_dominated = {0.64, 0.64, 0.64, false};
 const struct al_color al_color_grid = {0.90, 0.90, 0.90, false};
 const struct al_color al_color_leader = {0.62, 0.62, 0.62, false};
 const struct al_color al_color_white = {1, 1, 1, false};

@@ -68,8 +68,8 @@ struct al_canvas {
 	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
 };
 
-extern const struct al_color al_color_ink, al_color_dominated, al_color_axis, al_color_grid,
-	al_color_leader, al_color_white;
+extern const struct al_color al_color_ink, al_color_axis, al_color_grid, al_color_leader,
+	al_color_white;
 
 bool al_box_meets(const struct al_box *a, const struct al_box *b);
 

@@ -75,26 +75,79 @@ static void tell_bars(struct al_text *out, struct al_plot *plot)
 			plot->categories[(size_t)e.greatest->x]);
 }
 
-/* Labels of the front, where every point of it has one. */
-static void tell_front(struct al_text *out, const struct al_plot *plot)
+static bool has_spread(const struct al_plot *plot)
+{
+	for (size_t i = 0; i < plot->points.n && !plot->figure->strands.column; i++)
+		if (plot->points.items[i].high > plot->points.items[i].low)
+			return true;
+	return false;
+}
+
+static bool are_named(const struct al_point *const *points, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!points[i]->label || !*points[i]->label)
+			return false;
+	return n > 0;
+}
+
+static void list_labels(struct al_text *out, const struct al_point *const *points, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_text_addf(out, "%s%s",
+			i == 0		    ? ""
+				: i + 1 < n ? ", "
+					    : " and ",
+			points[i]->label);
+}
+
+/* Points that are neither on the front nor dominated. */
+static size_t find_undecided(struct al_plot *plot, const struct al_point **out)
+{
+	const struct al_front *front = &plot->fronts[0];
+	size_t n = 0;
+
+	for (size_t i = 0; i < plot->points.n; i++) {
+		const struct al_point *point = &plot->points.items[i];
+		bool is_out = point->is_dominated || isnan(point->y);
+		for (size_t k = 0; k < front->n && !is_out; k++)
+			is_out = front->points[k] == point;
+		if (!is_out)
+			out[n++] = point;
+	}
+	return n;
+}
+
+static bool has_dominated(const struct al_plot *plot)
+{
+	for (size_t i = 0; i < plot->points.n; i++)
+		if (plot->points.items[i].is_dominated)
+			return true;
+	return false;
+}
+
+/* Where every point of it has a label. */
+static void tell_front(struct al_text *out, struct al_plot *plot)
 {
 	const struct al_front *front = &plot->fronts[0];
 	const struct al_pareto *wanted = &plot->figure->frontier;
+	const struct al_point **undecided = al_new_array(&plot->arena, const struct al_point *,
+		plot->points.n);
 
-	for (size_t i = 0; i < front->n; i++)
-		if (!front->points[i]->label || !*front->points[i]->label)
-			return;
-	if (front->n == 0 || plot->n_panels > 1)
+	if (plot->n_panels > 1 || !are_named(front->points, front->n))
 		return;
 	al_text_add(out, " On the Pareto front: ");
-	for (size_t i = 0; i < front->n; i++)
-		al_text_addf(out, "%s%s",
-			i == 0			   ? ""
-				: i + 1 < front->n ? ", "
-						   : " and ",
-			front->points[i]->label);
-	al_text_addf(out, " (%s and %s is better); dominated points are gray and open.",
-		wanted->better_x ? "right" : "left", wanted->better_y ? "up" : "down");
+	list_labels(out, front->points, front->n);
+	al_text_addf(out, " (%s and %s is better).", wanted->better_x ? "right" : "left",
+		wanted->better_y ? "up" : "down");
+	const size_t n = find_undecided(plot, undecided);
+	if (are_named(undecided, n)) {
+		al_text_add(out, " Within the printed spreads, ");
+		list_labels(out, undecided, n);
+		al_text_add(out, " may be on it, too.");
+	}
+	if (has_dominated(plot))
+		al_text_add(out, " Open points are dominated.");
 }
 
 static void tell_cells(struct al_text *out, struct al_plot *plot)
@@ -103,14 +156,6 @@ static void tell_cells(struct al_text *out, struct al_plot *plot)
 
 	al_text_addf(out, " %s from %s to %s.", color->title, number(plot, color->min, color),
 		number(plot, color->max, color));
-}
-
-static bool has_spread(const struct al_plot *plot)
-{
-	for (size_t i = 0; i < plot->points.n && !plot->figure->strands.column; i++)
-		if (plot->points.items[i].high > plot->points.items[i].low)
-			return true;
-	return false;
 }
 
 /* ---- what was laid over ---- */

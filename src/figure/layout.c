@@ -219,7 +219,7 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 		.wrap_pt = scene->canvas->width_pt - 2 * AL_EDGE_PT};
 
 	*top = AL_EDGE_PT;
-	if (heading.text && *heading.text) {
+	if (heading.text && *heading.text && !plot->figure->is_captioned) {
 		*top = al_scene_write(scene, heading, AL_EDGE_PT, *top, 0, 0).bottom
 			+ AL_TITLE_GAP_PT;
 	}

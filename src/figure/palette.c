@@ -181,15 +181,16 @@ void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, do
 	al_canvas_fill(canvas);
 }
 
-/* Nothing but a rim: of two that overlap both show. */
-void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct al_color color,
-	double x, double y, double size_pt)
+void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt)
 {
 	const struct marker *marker = &markers[second(series, N_MARKERS)];
 	const double rim_pt = 0.8;
 
 	trace_marker(canvas, marker, x, y, marker->scale * (size_pt - rim_pt) / 2);
-	al_canvas_color(canvas, color);
+	al_canvas_color(canvas, al_color_white);
+	al_canvas_paint(canvas, false);
+	al_canvas_color(canvas, al_series_color(series));
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, rim_pt);
 	al_canvas_stroke(canvas);

@@ -34,9 +34,9 @@ struct al_color al_ramp_color(double share, bool is_diverging);
 void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
 	double size_pt);
 
-/* Its rim alone, in another color: of two that overlap both show. */
-void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct al_color color,
-	double x, double y, double size_pt);
+/* Its rim alone, filled with white. */
+void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt);
 
 /* A filled and hatched bar. */
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box);

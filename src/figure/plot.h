@@ -17,7 +17,7 @@ struct al_point {
 	double band_low, band_high; /* of the area around a line; NAN where there is none */
 	size_t strand;
 	size_t row;
-	bool is_dominated; /* another point is better */
+	bool is_dominated; /* another point is better, whatever their spreads */
 	const char *label; /* NULL for none */
 };
 
@@ -33,7 +33,7 @@ struct al_beneath {
 	size_t n_lines;
 };
 
-/* The points of a panel that none is better than, in the order of x. */
+/* The points of a panel that none is better than as printed, in the order of x. */
 struct al_front {
 	const struct al_point **points;
 	size_t n;

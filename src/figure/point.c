@@ -9,16 +9,15 @@ static void draw_point(const struct al_scene *scene, const struct al_point *poin
 {
 	const size_t look = scene->plot->looks[point->series];
 	const struct al_spot at = al_scene_at(scene, point);
-	const struct al_color color = point->is_dominated ? al_color_dominated
-							  : al_series_color(look);
 
-	al_scene_draw_error_bar(scene, point, at.x, color);
+	al_scene_draw_error_bar(scene, point, at.x, al_series_color(look));
 	if (point->is_dominated)
-		al_series_draw_open_marker(scene->canvas, look, color, at.x, at.y, marker_pt);
+		al_series_draw_open_marker(scene->canvas, look, at.x, at.y, marker_pt);
 	else
 		al_series_draw_marker(scene->canvas, look, at.x, at.y, marker_pt);
 }
 
+/* The dominated points lie below the others. */
 static void draw(struct al_scene *scene, size_t panel)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
@@ -28,9 +27,11 @@ static void draw(struct al_scene *scene, size_t panel)
 	for (size_t i = 0; i < n; i++)
 		al_canvas_line(scene->canvas, front[i].x0, front[i].y0, front[i].x1, front[i].y1,
 			front_pt, al_color_axis);
-	for (size_t i = 0; i < points.n; i++)
-		if (al_scene_holds(scene, &points.items[i]))
-			draw_point(scene, &points.items[i]);
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < points.n; i++)
+			if (points.items[i].is_dominated == (pass == 0)
+				&& al_scene_holds(scene, &points.items[i]))
+				draw_point(scene, &points.items[i]);
 }
 
 static void avoid_point(struct al_obstacles *obstacles, const struct al_point *point)

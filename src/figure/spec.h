@@ -74,7 +74,8 @@ struct al_ratio {
 	int digits; /* after the point */
 };
 
-/* Points: those that another one is better than are gray and open, the others are joined. */
+/* Points: the best ones are joined; those that another one is better than by more than both spreads
+ * are open. */
 struct al_pareto {
 	bool is_drawn;
 	unsigned better_x, better_y; /* 1: the higher value, 0: the lower */
@@ -91,6 +92,7 @@ struct al_lettering {
 
 struct al_figure {
 	const char *id, *title; /* title: NULL for none */
+	bool is_captioned; /* the title is in a caption, not in the picture */
 	const char *mark; /* "line", "bar", "point", "heatmap" */
 	struct al_axis x, y;
 	struct al_axis color; /* heatmap: what cells at (x, y) hold; x and y are whole numbers */

@@ -169,6 +169,7 @@ static bool finish_figure(void *context, const struct al_item *node, void *recor
 	struct al_scenario_figure *figure = record;
 
 	figure->node = node;
+	figure->figure.is_captioned = true; /* al_venue_add_figure writes one */
 	figure->figure.panels_a_row = (size_t)figure->panel_columns;
 	if (figure->n_melted > 0) {
 		figure->figure.y.column = "value";
