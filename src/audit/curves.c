@@ -181,8 +181,8 @@ static const struct al_wished_tick ticks[] = {{0, NULL}, {.5, NULL}, {.9, NULL},
 				   few_ticks[] = {{0, NULL}, {.5, NULL}, {1, NULL}};
 
 /* Captured variance over components. */
-#define AXES(y_ticks) \
-	.x = {.column = "component", .title = "Components"}, \
+#define AXES(x_is_free, y_ticks) \
+	.x = {.column = "component", .title = "Components", .is_free = (x_is_free)}, \
 	.y = {.column = "captured", \
 		.title = "Captured variance", \
 		.has_min = true, \
@@ -197,13 +197,12 @@ static const struct al_drawing drawings[] = {
 			.title = "Variance captured by the components of heads, separately and "
 				 "together",
 			.mark = "line",
-			AXES(ticks),
+			AXES(true, ticks),
 			.series = "series",
 			.strands = {.column = "strand",
 				.bands = nulls,
 				.n_bands = sizeof(nulls) / sizeof(*nulls)},
 			.panel = "panel",
-			.has_own_x = true,
 			.width_pt = AL_FIGURE_PAGE_PT,
 			.height_pt = 200},
 		.points = points_fields,
@@ -213,7 +212,7 @@ static const struct al_drawing drawings[] = {
 		.figure = {.id = "beyond-chance",
 			.title = "What heads share: captured variance of $W_Q W_K^T$",
 			.mark = "line",
-			AXES(few_ticks),
+			AXES(false, few_ticks),
 			.series = "series",
 			.panel = "panel",
 			.panels_a_row = 6,

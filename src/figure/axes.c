@@ -13,8 +13,10 @@ static void draw_level(const struct al_scene *scene, size_t panel, double value,
 
 static void draw_grid(const struct al_scene *scene, size_t panel)
 {
-	for (size_t i = 0; i < scene->y.ticks.n; i++)
-		draw_level(scene, panel, scene->y.ticks.items[i].value, 0.4, al_color_grid);
+	const struct al_ticks *ticks = &scene->y[panel].ticks;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		draw_level(scene, panel, ticks->items[i].value, 0.4, al_color_grid);
 }
 
 static void draw_references(const struct al_scene *scene, size_t panel)
@@ -51,7 +53,7 @@ static void draw_tick(const struct al_scene *scene, size_t panel, bool is_x, dou
 
 static void draw_ticks(const struct al_scene *scene, size_t panel, bool is_x)
 {
-	const struct al_ticks *ticks = is_x ? &scene->x[panel].ticks : &scene->y.ticks;
+	const struct al_ticks *ticks = is_x ? &scene->x[panel].ticks : &scene->y[panel].ticks;
 
 	for (size_t i = 0; i < ticks->n; i++)
 		draw_tick(scene, panel, is_x, ticks->items[i].value, AL_TICK_PT);
@@ -75,7 +77,7 @@ static void draw_spines(const struct al_scene *scene, const struct al_box *frame
 /* Draws a line at zero for bars that reach to both sides of it. */
 static void draw_zero(const struct al_scene *scene, size_t panel)
 {
-	const struct al_scale *y = &scene->y.scale;
+	const struct al_scale *y = &scene->y[panel].scale;
 
 	if (scene->plot->mark->stands_on_zero && !y->is_log && y->min < 0 && y->max > 0)
 		draw_level(scene, panel, 0, AL_AXIS_WIDTH_PT, al_color_axis);

@@ -50,7 +50,7 @@ void al_scene_find_ticks(struct al_scene *scene, size_t panel, bool is_x,
 	const struct al_dimension *d)
 {
 	const struct al_figure *figure = scene->plot->figure;
-	struct al_ruler *ruler = is_x ? &scene->x[panel] : &scene->y;
+	struct al_ruler *ruler = is_x ? &scene->x[panel] : &scene->y[panel];
 	struct al_scale *scale = &ruler->scale;
 	struct al_ticks *ticks = &ruler->ticks;
 	const double length_pt = fabs(scale->end_pt - scale->start_pt);
@@ -73,7 +73,7 @@ void al_scene_find_ticks(struct al_scene *scene, size_t panel, bool is_x,
 void al_scene_add_tick_labels(const struct al_scene *scene, size_t panel, bool is_x,
 	struct al_scene *out)
 {
-	const struct al_ticks *ticks = is_x ? &scene->x[panel].ticks : &scene->y.ticks;
+	const struct al_ticks *ticks = is_x ? &scene->x[panel].ticks : &scene->y[panel].ticks;
 	const double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
 	const double right = scene->frames[panel].left - AL_TICK_PT - AL_TICK_GAP_PT;
 

@@ -11,11 +11,11 @@ struct stack {
 };
 
 /* Where bars begin: zero, or the end of the axis that is nearest to it. */
-static double base_of(const struct al_scene *scene)
+static double base_of(const struct al_scene *scene, size_t panel)
 {
-	if (scene->y.scale.is_log)
-		return scene->y.scale.min;
-	return fmin(scene->y.scale.max, fmax(scene->y.scale.min, 0));
+	const struct al_scale *y = &scene->y[panel].scale;
+
+	return y->is_log ? y->min : fmin(y->max, fmax(y->min, 0));
 }
 
 static struct al_box bar_box(const struct al_scene *scene, const struct al_point *point,
@@ -44,7 +44,7 @@ static void each_bar(const struct al_scene *scene, size_t panel, struct al_obsta
 		const struct al_point *p = &points.items[i];
 		struct stack *stack = &stacks[(size_t)p->x];
 		double *height = p->y < 0 ? &stack->below : &stack->above;
-		double from = is_stacked ? *height : base_of(scene);
+		double from = is_stacked ? *height : base_of(scene, panel);
 		if (isnan(p->y))
 			continue;
 		*height += p->y;
@@ -70,7 +70,7 @@ static struct al_spot find_end(const struct al_scene *scene, const struct al_poi
 	for (size_t i = 0; is_stacked && i < points.n; i++)
 		if (points.items[i].x == point->x && points.items[i].y > 0)
 			end += points.items[i].y;
-	const struct al_box box = bar_box(scene, point, base_of(scene), end);
+	const struct al_box box = bar_box(scene, point, base_of(scene, point->panel), end);
 	return (struct al_spot){(box.left + box.right) / 2,
 		al_scene_clamped_y(scene, point->panel, end)};
 }

@@ -175,30 +175,17 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 	return true;
 }
 
-/* The limits along x of each panel: those of all, unless panels have their own and there are
- * numbers. */
-static bool bound_panels(struct al_plot *plot, const struct al_dimension *unbound,
-	struct al_error *err)
+/* References are on the y axis of each panel. */
+static void include_references(const struct al_figure *figure, struct span *y)
 {
-	plot->panel_x = al_new_array(&plot->arena, struct al_dimension, plot->n_panels);
-	for (size_t panel = 0; panel < plot->n_panels; panel++) {
-		struct al_dimension own = *unbound;
-		struct span x = nothing, y = nothing;
-		plot->panel_x[panel] = plot->x;
-		if (!plot->figure->has_own_x || plot->categories || plot->mark->has_cells)
-			continue;
-		gather_panel(plot, panel, &x, &y);
-		if (x.n > 0 && !bound(&own, &x, "x", false, err))
-			return false;
-		if (x.n > 0)
-			plot->panel_x[panel] = own;
+	for (size_t i = 0; i < figure->n_references; i++) {
+		y->min = fmin(y->min, figure->references[i].value);
+		y->max = fmax(y->max, figure->references[i].value);
 	}
-	return true;
 }
 
 static bool bound_all(struct al_plot *plot, struct al_error *err)
 {
-	const struct al_figure *figure = plot->figure;
 	struct span x = nothing, y = nothing;
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++)
@@ -210,10 +197,7 @@ static bool bound_all(struct al_plot *plot, struct al_error *err)
 		bound_cells(&plot->y, &y);
 		return bound_colors(plot, err);
 	}
-	for (size_t i = 0; i < figure->n_references; i++) {
-		y.min = fmin(y.min, figure->references[i].value);
-		y.max = fmax(y.max, figure->references[i].value);
-	}
+	include_references(plot->figure, &y);
 	if (plot->categories) {
 		plot->x.min = -0.5;
 		plot->x.max = (double)plot->n_categories - 0.5;
@@ -223,9 +207,42 @@ static bool bound_all(struct al_plot *plot, struct al_error *err)
 	return bound(&plot->y, &y, "y", plot->mark->stands_on_zero, err);
 }
 
+/* A panel without points has the axes of all. */
+static bool bound_panel(struct al_plot *plot, size_t panel, struct al_dimension x,
+	struct al_dimension y, struct al_error *err)
+{
+	const struct al_figure *figure = plot->figure;
+	struct span x_span = nothing, y_span = nothing;
+
+	plot->panel_x[panel] = plot->x;
+	plot->panel_y[panel] = plot->y;
+	gather_panel(plot, panel, &x_span, &y_span);
+	if (x_span.n == 0 || plot->mark->has_cells)
+		return true;
+	include_references(figure, &y_span);
+	if (figure->x.is_free && !plot->categories) {
+		if (!bound(&x, &x_span, "x", false, err))
+			return false;
+		plot->panel_x[panel] = x;
+	}
+	if (figure->y.is_free) {
+		if (!bound(&y, &y_span, "y", plot->mark->stands_on_zero, err))
+			return false;
+		plot->panel_y[panel] = y;
+	}
+	return true;
+}
+
 bool al_plot_bound(struct al_plot *plot, struct al_error *err)
 {
-	const struct al_dimension x = plot->x;
+	const struct al_dimension x = plot->x, y = plot->y;
 
-	return bound_all(plot, err) && bound_panels(plot, &x, err);
+	plot->panel_x = al_new_array(&plot->arena, struct al_dimension, plot->n_panels);
+	plot->panel_y = al_new_array(&plot->arena, struct al_dimension, plot->n_panels);
+	if (!bound_all(plot, err))
+		return false;
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		if (!bound_panel(plot, panel, x, y, err))
+			return false;
+	return true;
 }

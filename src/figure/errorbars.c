@@ -19,9 +19,9 @@ void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point
 	const double left = x_pt - cap_pt / 2, right = x_pt + cap_pt / 2;
 
 	al_canvas_line(scene->canvas, x_pt, low, x_pt, high, stem_pt, color);
-	if (point->low >= scene->y.scale.min)
+	if (point->low >= scene->y[point->panel].scale.min)
 		al_canvas_line(scene->canvas, left, low, right, low, stem_pt, color);
-	if (point->high <= scene->y.scale.max)
+	if (point->high <= scene->y[point->panel].scale.max)
 		al_canvas_line(scene->canvas, left, high, right, high, stem_pt, color);
 }
 

@@ -83,12 +83,12 @@ static void set_frame(struct al_scene *inset, struct al_size size)
 	struct al_dimension x = part_of(&inset->plot->panel_x[0], limits->x_min, limits->x_max);
 	struct al_dimension y = part_of(&inset->plot->y, limits->y_min, limits->y_max);
 
-	frame->left = outside + al_ticks_width(inset->canvas, &inset->y.ticks);
+	frame->left = outside + al_ticks_width(inset->canvas, &inset->y->ticks);
 	frame->top = line / 2 + 1;
 	frame->right = size.width_pt - 1 - al_ticks_width(inset->canvas, &inset->x->ticks) / 2;
 	frame->bottom = size.height_pt - outside - line;
 	inset->x->scale = al_scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
-	inset->y.scale = al_scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
+	inset->y->scale = al_scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
 	al_scene_find_ticks(inset, 0, true, &x);
 	al_scene_find_ticks(inset, 0, false, &y);
 }
@@ -99,8 +99,8 @@ static void move_to(struct al_scene *inset, double left, double top)
 
 	*frame = (struct al_box){frame->left + left, frame->top + top, frame->right + left,
 		frame->bottom + top};
-	inset->y.scale.start_pt += top;
-	inset->y.scale.end_pt += top;
+	inset->y->scale.start_pt += top;
+	inset->y->scale.end_pt += top;
 }
 
 static struct al_scene *make_inset(struct al_scene *scene)
@@ -113,6 +113,7 @@ static struct al_scene *make_inset(struct al_scene *scene)
 		.least_asked_ticks = 2};
 	inset->frames = al_new(scene->arena, struct al_box);
 	inset->x = al_new(scene->arena, struct al_ruler);
+	inset->y = al_new(scene->arena, struct al_ruler);
 	return inset;
 }
 
@@ -202,7 +203,7 @@ static void avoid_inset(struct al_obstacles *obstacles)
 static bool check_limits(const struct al_scene *scene, struct al_error *err)
 {
 	const struct al_inset *limits = &scene->plot->inset;
-	const struct al_scale *x = &scene->x[0].scale, *y = &scene->y.scale;
+	const struct al_scale *x = &scene->x[0].scale, *y = &scene->y[0].scale;
 
 	if (limits->x_min >= x->min && limits->x_max <= x->max && limits->y_min >= y->min
 		&& limits->y_max <= y->max)
@@ -226,7 +227,7 @@ static bool place_inset(const struct al_obstacles *obstacles, struct al_scene *i
 	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
 		const struct al_size size = {shares[i] * (frame->right - frame->left),
 			shares[i] * (frame->bottom - frame->top)};
-		inset->y.ticks.n = inset->x->ticks.n = 0;
+		inset->y->ticks.n = inset->x->ticks.n = 0;
 		for (int pass = 0; pass < 3; pass++)
 			set_frame(inset, size);
 		if (own->right - own->left < least_frame_pt

@@ -18,7 +18,14 @@ struct margins {
 
 /* ---- frames and scales ---- */
 
-/* The size of each frame; those in rows are square. */
+/* Frames in rows are square, unless the page's height is given or each has its own axes. */
+static bool are_square(const struct al_figure *figure)
+{
+	return figure->panels_a_row > 0 && figure->height_pt == 0 && !figure->x.is_free
+		&& !figure->y.is_free;
+}
+
+/* The size of each frame. */
 static struct al_size find_frame_size(const struct al_scene *scene, const struct margins *m)
 {
 	const size_t columns = al_scene_columns(scene);
@@ -29,7 +36,7 @@ static struct al_size find_frame_size(const struct al_scene *scene, const struct
 	struct al_size size = {(across + m->between) / (double)columns - m->between,
 		(down + m->above) / (double)rows - m->above};
 
-	if (scene->plot->figure->panels_a_row > 0)
+	if (are_square(scene->plot->figure))
 		size.width_pt = size.height_pt = fmin(AL_SQUARE_PT,
 			fmin(size.width_pt, size.height_pt));
 	return size;
@@ -60,25 +67,29 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 }
 
 /* A mark on the axis touches it; others keep away by a marker's size. */
+static struct al_scale y_scale_of(const struct al_scene *scene, const struct al_dimension *y)
+{
+	const struct al_mark *mark = scene->plot->mark;
+	const struct al_box *frame = &scene->frames[0];
+	bool is_standing = mark->stands_on_zero && (y->is_log || y->min >= 0);
+	bool is_hanging = mark->stands_on_zero && !y->is_log && y->max <= 0;
+
+	return al_scale_of(y, frame->bottom - (is_standing || mark->has_cells ? 0 : AL_INSET_PT),
+		frame->top + (is_hanging || mark->has_cells ? 0 : AL_INSET_PT));
+}
+
 static void set_scales(struct al_scene *scene)
 {
 	const struct al_plot *plot = scene->plot;
 	const struct al_box *frame = &scene->frames[0];
-	bool stands = plot->mark->stands_on_zero;
-	bool is_standing = stands && (plot->y.is_log || plot->y.min >= 0);
-	bool is_hanging = stands && !plot->y.is_log && plot->y.max <= 0;
-	bool has_cells = plot->mark->has_cells;
-	double side = plot->mark->has_slots || has_cells ? 0 : AL_INSET_PT;
+	double side = plot->mark->has_slots || plot->mark->has_cells ? 0 : AL_INSET_PT;
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
-		const struct al_dimension *x = &plot->panel_x[panel];
-		struct al_scale *scale = &scene->x[panel].scale;
-		*scale = al_scale_of(x, side, frame->right - frame->left - side);
-		scale->is_log &= !plot->categories;
+		struct al_scale *x = &scene->x[panel].scale;
+		*x = al_scale_of(&plot->panel_x[panel], side, frame->right - frame->left - side);
+		x->is_log &= !plot->categories;
+		scene->y[panel].scale = y_scale_of(scene, &plot->panel_y[panel]);
 	}
-	scene->y.scale = al_scale_of(&plot->y,
-		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
-		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT));
 }
 
 /* ---- text around the frames ---- */
@@ -178,6 +189,17 @@ static double overhang(const struct al_scene *scene, bool at_end)
 	return most;
 }
 
+/* With the ticks themselves: in the first panels of rows, or in the others. */
+static double ticks_width(const struct al_scene *scene, bool is_first)
+{
+	double most = 0;
+
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
+		if ((panel % al_scene_columns(scene) == 0) == is_first)
+			most = fmax(most, al_ticks_width(scene->canvas, &scene->y[panel].ticks));
+	return most + AL_TICK_GAP_PT + AL_TICK_PT;
+}
+
 static double measure_left(struct al_scene *scene)
 {
 	struct al_label title = y_title(scene);
@@ -185,7 +207,7 @@ static double measure_left(struct al_scene *scene)
 
 	if (*title.text)
 		width = al_label_measure(scene->canvas, &title).width_pt + AL_TITLE_GAP_PT;
-	width += al_ticks_width(scene->canvas, &scene->y.ticks) + AL_TICK_GAP_PT + AL_TICK_PT;
+	width += ticks_width(scene, true);
 	return AL_EDGE_PT + fmax(width, overhang(scene, false));
 }
 
@@ -246,6 +268,25 @@ static bool grow(double *margin, double needed)
 	return holds;
 }
 
+/* From one panel to the next in its row. */
+static double measure_between(const struct al_scene *scene)
+{
+	const double left = overhang(scene, false), right = overhang(scene, true);
+	const double ticks = scene->plot->figure->y.is_free ? ticks_width(scene, false) + 2 : 0;
+
+	return fmax(AL_PANEL_GAP_PT, right + 4 + fmax(left, ticks));
+}
+
+/* From a row of panels to the next. */
+static double measure_above(const struct al_scene *scene)
+{
+	const double ticks = AL_TICK_PT + AL_TICK_GAP_PT
+		+ al_line_height(scene->canvas, AL_FONT_TICK);
+
+	return panel_titles_height(scene) + AL_TITLE_GAP_PT
+		+ (scene->plot->figure->x.is_free ? ticks : 0);
+}
+
 static bool grow_all(struct al_scene *scene, struct margins *m, double top)
 {
 	bool holds = grow(&m->left, measure_left(scene));
@@ -254,9 +295,8 @@ static bool grow_all(struct al_scene *scene, struct margins *m, double top)
 	holds &= grow(&m->bottom, measure_bottom(scene));
 	holds &= grow(&m->top, top);
 	if (scene->plot->n_panels > 1)
-		holds &= grow(&m->between,
-			fmax(AL_PANEL_GAP_PT, overhang(scene, false) + overhang(scene, true) + 4));
-	holds &= grow(&m->above, panel_titles_height(scene) + AL_TITLE_GAP_PT);
+		holds &= grow(&m->between, measure_between(scene));
+	holds &= grow(&m->above, measure_above(scene));
 	return holds;
 }
 
@@ -270,7 +310,8 @@ static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds,
 	if (!check_frames(scene, err))
 		return false;
 	set_scales(scene);
-	al_scene_find_ticks(scene, 0, false, &scene->plot->y);
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
+		al_scene_find_ticks(scene, panel, false, &scene->plot->panel_y[panel]);
 	if (scene->plot->categories)
 		al_scene_fit_slot_names(scene);
 	for (size_t panel = 0; panel < scene->plot->n_panels && !scene->plot->categories; panel++)
@@ -294,10 +335,13 @@ static bool settle(struct al_scene *scene, struct al_error *err)
 
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 {
+	const struct al_figure *figure = scene->plot->figure;
+
 	scene->frames = al_new_array(scene->arena, struct al_box, scene->plot->n_panels);
 	scene->x = al_new_array(scene->arena, struct al_ruler, scene->plot->n_panels);
+	scene->y = al_new_array(scene->arena, struct al_ruler, scene->plot->n_panels);
 	scene->has_end_labels = scene->plot->mark->joins && scene->plot->n_series > 1
-		&& scene->plot->n_panels == 1 && !scene->plot->figure->legend;
+		&& scene->plot->n_panels == 1 && !figure->legend;
 	if (scene->has_end_labels)
 		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene)
 			&& al_scene_add_end_labels(scene);
@@ -305,11 +349,12 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
 		add_panel_title(scene, panel);
-		if (al_scene_is_lowest(scene, panel) && scene->plot->categories)
+		if (scene->plot->categories && al_scene_is_lowest(scene, panel))
 			al_scene_add_slot_names(scene, panel);
-		else if (al_scene_is_lowest(scene, panel))
+		if (!scene->plot->categories
+			&& (figure->x.is_free || al_scene_is_lowest(scene, panel)))
 			al_scene_add_tick_labels(scene, panel, true, scene);
-		if (panel % al_scene_columns(scene) == 0)
+		if (figure->y.is_free || panel % al_scene_columns(scene) == 0)
 			al_scene_add_tick_labels(scene, panel, false, scene);
 		al_scene_add_beneath(scene, panel);
 	}

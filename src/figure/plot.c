@@ -192,12 +192,17 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 		{figure->inset.is_drawn && (mark->has_slots || mark->has_cells),
 			"an inset needs the mark line or point"},
 		{figure->n_ratios && mark->has_cells, "\"ratios\" need lines, bars or points"},
+		{figure->x.is_free && (mark->has_slots || mark->has_cells),
+			"a free x axis needs the mark line or point"},
+		{figure->y.is_free && mark->has_cells, "a free y axis needs lines, bars or points"},
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (rules[i].is_wrong)
 			return al_fail(err, AL_EINPUT, "%s, found %s", rules[i].needs,
 				figure->mark);
+	if ((figure->x.is_free || figure->y.is_free) && !figure->panel)
+		return al_fail(err, AL_EINPUT, "a free axis needs \"panel\"");
 	if (figure->n_stacked && figure->series)
 		return al_fail(err, AL_EINPUT,
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);

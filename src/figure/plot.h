@@ -65,7 +65,7 @@ struct al_plot {
 	struct al_plot_columns columns; /* of the table */
 	const struct al_mark *mark;
 	struct al_dimension x, y, color;
-	struct al_dimension *panel_x; /* [n_panels]: x, or their own limits */
+	struct al_dimension *panel_x, *panel_y; /* [n_panels]: x and y, or their own limits */
 	const char **categories; /* along x, NULL where x is a number */
 	size_t n_categories;
 	const char *series[AL_MOST_SERIES]; /* as they are shown */

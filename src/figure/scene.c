@@ -8,12 +8,15 @@ double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 
 double al_scene_y(const struct al_scene *scene, size_t panel, double y)
 {
-	return al_scale_at(&scene->y.scale, y) + scene->frames[panel].top - scene->frames[0].top;
+	return al_scale_at(&scene->y[panel].scale, y) + scene->frames[panel].top
+		- scene->frames[0].top;
 }
 
 double al_scene_clamped_y(const struct al_scene *scene, size_t panel, double y)
 {
-	return al_scene_y(scene, panel, fmin(scene->y.scale.max, fmax(scene->y.scale.min, y)));
+	const struct al_scale *scale = &scene->y[panel].scale;
+
+	return al_scene_y(scene, panel, fmin(scale->max, fmax(scale->min, y)));
 }
 
 struct al_spot al_scene_at(const struct al_scene *scene, const struct al_point *point)
@@ -43,7 +46,8 @@ double al_scene_slot_pt(const struct al_scene *scene)
 
 bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
 {
-	const struct al_scale *x = &scene->x[point->panel].scale, *y = &scene->y.scale;
+	const struct al_scale *x = &scene->x[point->panel].scale;
+	const struct al_scale *y = &scene->y[point->panel].scale;
 
 	return point->x >= x->min && point->x <= x->max && point->y >= y->min && point->y <= y->max;
 }

@@ -48,7 +48,7 @@ struct al_scene {
 	struct al_arena *arena; /* the plot's */
 	double least_height_pt; /* of a frame */
 	struct al_box *frames; /* [n_panels] */
-	struct al_ruler *x, y; /* x [n_panels], from the left of a frame; y on the first panel */
+	struct al_ruler *x, *y; /* [n_panels]; x from the left of a frame, y as on the first one */
 	size_t least_asked_ticks; /* fewer of those that the figure asks for aren't taken */
 	struct al_slot_names slot_names; /* instead of ticks along x where it has slots */
 	struct al_label *labels; /* all text */

@@ -21,6 +21,7 @@ struct al_axis {
 	const char *column; /* the table's column; NULL: the default axis */
 	const char *title; /* NULL: the column's title and unit */
 	enum al_axis_scale scale;
+	bool is_free; /* each panel has its own limits and ticks */
 	bool has_min, has_max; /* fixed limits, in the column's base units */
 	double min, max;
 	const struct al_wished_tick *ticks; /* rising; NULL: those that read best */
@@ -111,11 +112,11 @@ struct al_figure {
 	struct al_strands strands;
 	const char *panel; /* column whose values make panels side by side, or NULL; lines of a
 	                      value are lines of the title */
-	size_t panels_a_row; /* 0: all side by side; else rows of so many, of square frames */
+	size_t panels_a_row; /* 0: all side by side; else rows of so many, of square frames
+	                        unless the height is given or an axis is free */
 	const char *const *beneath; /* columns shown beneath each panel, as its first row has
 				       them; those of one group on one line */
 	size_t n_beneath;
-	bool has_own_x; /* panels: each its own limits and ticks along x */
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;

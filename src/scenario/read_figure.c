@@ -42,6 +42,7 @@ static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] 
 #define AXIS(axis) \
 	{AL_KEY("column", TEXT, AT(axis.column))}, {AL_KEY("title", TEXT, AT(axis.title))}, \
 		{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales)}, \
+		{AL_KEY("free", BOOLEAN, AT(axis.is_free))}, \
 		{AL_KEY("min", REAL, AT(axis.min)), .has_offset = AT(axis.has_min)}, \
 		{AL_KEY("max", REAL, AT(axis.max)), .has_offset = AT(axis.has_max)}, \
 	{ \

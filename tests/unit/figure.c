@@ -286,6 +286,27 @@ static void grouped_bars_agree_with_the_table(void **state)
 	}
 }
 
+/* In each panel the highest bar, MHA's of 48 layers, reaches most of the way up, though one stands
+ * for four times as many parameters as the other. */
+static void free_axes_fill_each_panel(void **state)
+{
+	struct drawing d;
+	struct marks mha;
+
+	(void)state;
+	open_drawing(&d, "free-axes");
+	assert_int_equal(d.n_frames, 2);
+	assert_true(d.frames[1].top > d.frames[0].bottom);
+	for (size_t panel = 0; panel < 2; panel++) {
+		const struct svg_box *frame = &d.frames[panel];
+		find_marks(&d, panel, 0, false, &mha);
+		assert_int_equal(mha.n, 3);
+		const struct svg_box *bar = &mha.items[2]->box;
+		assert_true(bar->bottom - bar->top > 0.7 * (frame->bottom - frame->top));
+	}
+	close_drawing(&d);
+}
+
 static bool is_stem(const struct svg_shape *line, const struct svg_box *bar)
 {
 	const struct svg_point center = svg_center(&line->box);
@@ -441,6 +462,7 @@ int main(void)
 		cmocka_unit_test(ticks_point_outwards),
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
+		cmocka_unit_test(free_axes_fill_each_panel),
 		cmocka_unit_test(error_bars_are_as_long_as_the_spread),
 		cmocka_unit_test(log_bars_begin_a_power_below),
 		cmocka_unit_test(stacked_bars_agree_with_the_table),
