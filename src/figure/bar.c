@@ -22,7 +22,8 @@ static struct al_box bar_box(const struct al_scene *scene, const struct al_point
 	double from, double to)
 {
 	const size_t panel = point->panel;
-	size_t n = scene->plot->figure->n_stacked ? 1 : scene->plot->n_series;
+	const struct al_plot *plot = scene->plot;
+	size_t n = plot->figure->n_stacked || plot->names_series ? 1 : plot->n_series;
 	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
 	double left = al_scene_x(scene, panel, point->x) - width * (double)n / 2
 		+ (n > 1 ? width * (double)point->series : 0);

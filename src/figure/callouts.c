@@ -5,6 +5,7 @@
  * fewest marks. */
 
 #include "figure/mark.h"
+#include "figure/palette.h"
 
 static const double crowd_pt = 9; /* points nearer than this crowd each other */
 static const double rings_pt[] = {8, 12, 17, 23, 30, 38, 47, 57, 68, 80, 95, 115};
@@ -26,12 +27,14 @@ static bool crosses_text(const struct al_scene *scene, const struct al_segment *
 
 /* ---- labels at points ---- */
 
-/* The labels of dominated points are gray, dark enough to read. */
-static struct al_label label_of(const struct al_point *point)
+/* In the color of the point, if they name it; those of dominated points gray, dark enough to read. */
+static struct al_label label_of(const struct al_scene *scene, const struct al_point *point)
 {
 	struct al_label label = al_tick_label(point->label);
 
-	if (point->is_dominated)
+	if (scene->plot->names_series)
+		label.color = al_series_ink(scene->plot->looks[point->series]);
+	else if (point->is_dominated)
 		label.color = al_color_axis;
 	return label;
 }
@@ -100,7 +103,7 @@ static bool label_point(struct al_obstacles *obstacles, const struct al_point *p
 	enum effort effort)
 {
 	struct al_scene *scene = obstacles->scene;
-	struct al_label label = label_of(point);
+	struct al_label label = label_of(scene, point);
 	const struct al_spot at = al_scene_at(scene, point);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, at.x, at.y);
 
@@ -155,7 +158,7 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 	double room = (frame->right - frame->left) * (frame->bottom - frame->top), covered = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
-		const struct al_label label = label_of(queue->items[i]);
+		const struct al_label label = label_of(scene, queue->items[i]);
 		const struct al_size size = al_label_measure(scene->canvas, &label);
 		covered += size.width_pt * size.height_pt;
 	}

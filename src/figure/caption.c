@@ -69,8 +69,8 @@ static void tell_bars(struct al_text *out, struct al_plot *plot)
 {
 	const struct extremes e = find_extremes(plot, NAN);
 
-	if (!plot->figure->n_stacked && plot->n_series == 1 && plot->n_panels == 1 && e.least
-		&& e.least != e.greatest)
+	if (!plot->figure->n_stacked && (plot->n_series == 1 || plot->names_series)
+		&& plot->n_panels == 1 && e.least && e.least != e.greatest)
 		tell_extremes(out, plot, "From", &e, plot->categories[(size_t)e.least->x],
 			plot->categories[(size_t)e.greatest->x]);
 }

@@ -245,7 +245,7 @@ static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 		*top = al_scene_write(scene, heading, AL_EDGE_PT, *top, 0, 0).bottom
 			+ AL_TITLE_GAP_PT;
 	}
-	if (plot->n_series > 1 && !scene->has_end_labels) {
+	if (plot->n_series > 1 && !scene->has_end_labels && !plot->names_series) {
 		if (!al_scene_add_legend(scene, *top, top, err))
 			return false;
 		*top += AL_TITLE_GAP_PT;

@@ -4,7 +4,7 @@
 /* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that they differ in gray
  * print and to readers who see no red or green: the first four, of which stacked bars are made, by
  * steps of ten at least. */
-static const struct al_color colors[AL_N_COLORS] = {
+static const struct al_color colors[AL_FIGURE_N_COLORS] = {
 	{0x00 / 255., 0x46 / 255., 0x7C / 255., false}, /* blue, 29 */
 	{0xC8 / 255., 0x58 / 255., 0x00 / 255., false}, /* vermilion, 51 */
 	{0x2D / 255., 0xB2 / 255., 0x87 / 255., false}, /* bluish green, 65 */
@@ -112,12 +112,12 @@ enum { N_MARKERS = sizeof(markers) / sizeof(*markers) };
 /* A second channel that shifts by one each time the colors have gone round: 64 pairs. */
 static size_t second(size_t series, size_t n)
 {
-	return (series + series / AL_N_COLORS) % n;
+	return (series + series / AL_FIGURE_N_COLORS) % n;
 }
 
 struct al_color al_series_color(size_t series)
 {
-	return colors[series % AL_N_COLORS];
+	return colors[series % AL_FIGURE_N_COLORS];
 }
 
 static double luminance(struct al_color color)
@@ -264,9 +264,17 @@ static void sprinkle(struct al_canvas *canvas, const struct al_box *box)
 	al_canvas_fill(canvas);
 }
 
+/* None in the first round of colors, and all but none in each later one: 64 pairs, too. */
+static const struct hatch *hatch_of(size_t series)
+{
+	const size_t n = N_HATCHES - 1, shift = series / AL_FIGURE_N_COLORS;
+
+	return &hatches[shift == 0 ? 0 : 1 + (series + shift - 1) % n];
+}
+
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box)
 {
-	const struct hatch *hatch = &hatches[series < AL_N_COLORS ? 0 : second(series, N_HATCHES)];
+	const struct hatch *hatch = hatch_of(series);
 
 	al_canvas_color(canvas, al_series_color(series));
 	al_canvas_fill_box(canvas, box);

@@ -5,9 +5,7 @@
 
 #include "figure/canvas.h"
 
-enum { AL_N_COLORS = 8 };
-
-/* Colors repeat after AL_N_COLORS, with another marker, dash and hatch. */
+/* Colors repeat after AL_FIGURE_N_COLORS, with another marker, dash and hatch. */
 struct al_color al_series_color(size_t series);
 
 /* The same hue, faint: of many curves that lie close. */

@@ -257,15 +257,18 @@ static void describe(struct al_plot *plot, struct al_dimension *dimension,
 	dimension->max = axis->max;
 }
 
-/* A name among the figure's looks has its place there, any other one a place after them. */
+/* A series among the figure's looks has its place, any other one a place after all of them. */
 static void choose_looks(struct al_plot *plot)
 {
 	const struct al_figure *figure = plot->figure;
-	size_t n_others = 0;
+	size_t next = 0;
 
+	for (size_t i = 0; i < figure->n_looks; i++)
+		next = figure->looks[i].place >= next ? figure->looks[i].place + 1 : next;
 	for (size_t i = 0; i < plot->n_series; i++) {
-		int known = al_find_name(plot->series[i], figure->looks, figure->n_looks);
-		plot->looks[i] = known >= 0 ? (size_t)known : figure->n_looks + n_others++;
+		const struct al_look *known = AL_FIND(figure->looks, figure->n_looks,
+			plot->series[i]);
+		plot->looks[i] = known ? known->place : next++;
 	}
 }
 
@@ -297,6 +300,9 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 	if (plot->mark->has_slots && !check_slots(plot, err))
 		return false;
 	choose_looks(plot);
+	plot->names_series = columns->series >= 0
+		&& (columns->series == columns->label
+			|| (plot->mark->has_slots && columns->series == columns->x));
 	if (figure->strands.column)
 		al_plot_part_strands(plot);
 	if (figure->frontier.is_drawn)

@@ -72,6 +72,7 @@ struct al_plot {
 	const char *series_texts[AL_MOST_SERIES]; /* as the table, which outlives the plot, holds
 						     them; NULL: numbers */
 	size_t n_series;
+	bool names_series; /* labels or the names of slots do: a legend would repeat them */
 	size_t looks[AL_MOST_SERIES]; /* each series' place in the palette */
 	const char *panels[AL_MOST_PANELS]; /* their titles; one "" without a panel column */
 	size_t n_panels;

@@ -9,6 +9,10 @@
 enum { AL_FIGURE_N_MARKS = 4 };
 extern const char *const al_figure_marks[AL_FIGURE_N_MARKS];
 
+/* The palette's colors, by which a scenario names them, in the order of series. */
+enum { AL_FIGURE_N_COLORS = 8 };
+extern const char *const al_figure_colors[AL_FIGURE_N_COLORS];
+
 enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
 
 /* The tick labels of an axis, in base units. */
@@ -84,6 +88,12 @@ struct al_pareto {
 
 enum { AL_FIGURE_MOST_BANDS = 16, AL_FIGURE_MOST_RATIOS = 16, AL_FIGURE_MOST_DIGITS = 6 };
 
+/* A series that has the same color and mark in whatever figure it is drawn. */
+struct al_look {
+	const char *name; /* as people read it */
+	size_t place; /* in the palette */
+};
+
 /* The font of a figure. */
 struct al_lettering {
 	const char *const *families; /* the first that is installed; none: DejaVu Sans */
@@ -105,9 +115,7 @@ struct al_figure {
 				       AL_FIGURE_MOST_STACKED */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
-	const char *const *looks; /* names of series, as people read them, that have the palette's
-				     colors and marks in this order in whatever figure they are
-				     drawn; NULL: all as they come */
+	const struct al_look *looks; /* series that aren't among them come after them */
 	size_t n_looks;
 	struct al_strands strands;
 	const char *panel; /* column whose values make panels side by side, or NULL; lines of a

@@ -209,6 +209,12 @@ struct al_scenario_figure {
 	const char *beneath_by; /* a column of both, by which rows go together; NULL: the panel's */
 };
 
+/* A variant's or a case's color: its place in the palette. */
+struct al_scenario_color {
+	const char *name;
+	size_t place;
+};
+
 /* ---- claims: numbers that a paper prints ---- */
 
 enum al_relation { AL_RELATION_EQUAL, AL_RELATION_LESS, AL_RELATION_GREATER, AL_RELATION_IN };
@@ -275,6 +281,8 @@ struct al_scenario {
 	size_t n_cases;
 	struct al_data_set *data;
 	size_t n_data;
+	struct al_scenario_color *colors;
+	size_t n_colors;
 	struct al_scenario_table *tables;
 	size_t n_tables;
 	struct al_scenario_sweep *sweeps;

@@ -29,7 +29,9 @@ extern const struct al_record al_band_record, al_inset_record, al_ratio_record;
 al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,
 	al_scenario_read_column;
 
-/* When all figures are read: which variant has which color. */
+/* A member NAME: COLOR; and when all figures are read: which variant, which case has which color
+ * (looks.c). */
+al_scenario_reader al_scenario_read_color;
 void al_looks_choose(struct al_scenario *s);
 
 /* ---- what the parts share ---- */

@@ -32,6 +32,8 @@ static const struct al_field scenario_fields[] = {
 	{AL_KEY("variants", BY, 0), .read = al_scenario_read_variants},
 	{AL_KEY("cases", BY, 0), .reads_absent = true, .read = al_scenario_read_cases},
 	PARTS(data, al_data_record, AL_MOST_PARTS_OF_A_KIND),
+	{AL_KEY("colors", MEMBERS, AT(colors)), .n_offset = AT(n_colors),
+		.read = al_scenario_read_color, .item_size = sizeof(struct al_scenario_color)},
 	PARTS(tables, al_table_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(sweeps, al_sweep_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(listings, al_listing_record, AL_MOST_PARTS_OF_A_KIND),

@@ -420,7 +420,7 @@ static void points_agree_with_the_table(void **state)
 
 static bool is_mark(const struct svg_shape *shape)
 {
-	for (size_t color = 0; color < AL_N_COLORS; color++)
+	for (size_t color = 0; color < AL_FIGURE_N_COLORS; color++)
 		if (has_color(shape->fill, al_series_color(color))
 			|| has_color(shape->stroke, al_series_color(color)))
 			return true;

@@ -87,6 +87,24 @@ static void keeps_colors(void **state)
 	al_text_finish(&one);
 }
 
+/* MQA is black wherever it is, MHA has the first free color; bars that x names need no legend. */
+static void takes_given_colors(void **state)
+{
+	static const char text[] =
+		"{" SMALL ", 'colors': {'mqa': 'black'}, 'tables': [{'id': 't', 'variants': "
+		"['mqa', 'mha'], 'columns': ['parameters'], 'set': {'d_model': 8, 'n_heads': 2}}], "
+		"'figures': [{'id': 'f', 'of': 't', 'mark': 'bar', 'x': 'variant', 'series': "
+		"'variant'}]}";
+	struct al_text image;
+
+	(void)state;
+	if (!draw(text, 0, &image))
+		fail_msg("%s", image.data);
+	assert_int_equal(count_filled(image.data, al_series_color(0)), 1);
+	assert_int_equal(count_filled(image.data, al_series_color(6)), 1);
+	al_text_finish(&image);
+}
+
 /* Two panels, each with what a listing says of it. */
 #define BENEATH(rows, rest) \
 	"{" SMALL ", 'listings': [{'id': 'pairs', 'columns': ['side', 'x', 'y', 'v'], 'rows': " \
@@ -203,6 +221,7 @@ int main(void)
 		cmocka_unit_test(draws_heat_maps),
 		cmocka_unit_test(joins_what_stands_beneath),
 		cmocka_unit_test(keeps_colors),
+		cmocka_unit_test(takes_given_colors),
 		cmocka_unit_test(refuses_what_cannot_be_drawn),
 	};
 

@@ -53,7 +53,7 @@ static void dark_pages_can_be_read(void **state)
 	(void)state;
 	assert_true(luminance(back) < 0.02);
 	assert_true(contrast(al_color_on_dark(al_color_ink), back) >= 7);
-	for (size_t i = 0; i < AL_N_COLORS; i++) {
+	for (size_t i = 0; i < AL_FIGURE_N_COLORS; i++) {
 		assert_true(contrast(al_color_on_dark(al_series_ink(i)), back) >= 4.5);
 		assert_true(contrast(al_color_on_dark(al_series_color(i)), back) >= 3);
 	}
@@ -72,7 +72,7 @@ static void colors_differ_in_lightness(void **state)
 	enum { N_STACKED = 4 };
 
 	(void)state;
-	for (size_t i = 0; i < AL_N_COLORS; i++)
+	for (size_t i = 0; i < AL_FIGURE_N_COLORS; i++)
 		for (size_t k = 0; k < i; k++)
 			assert_true(
 				fabs(lightness(al_series_color(i)) - lightness(al_series_color(k)))
