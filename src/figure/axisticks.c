@@ -25,7 +25,10 @@ static bool take_ticks(const struct al_scene *scene, const struct al_axis *axis,
 			names[ticks->n] = axis->ticks[i].name;
 			ticks->items[ticks->n++].value = axis->ticks[i].value;
 		}
-	al_ticks_label(ticks, d->quantity, d->is_log);
+	if (d->is_date)
+		al_ticks_label_dates(ticks);
+	else
+		al_ticks_label(ticks, d->quantity, d->is_log);
 	for (size_t i = 0; i < ticks->n; i++)
 		if (names[i])
 			snprintf(ticks->items[i].label, AL_TICK_LABEL_SIZE, "%s", names[i]);
@@ -66,6 +69,8 @@ void al_scene_find_ticks(struct al_scene *scene, size_t panel, bool is_x,
 		return;
 	if (is_x)
 		drop_outer_ticks(scale, ticks);
+	if (d->is_date)
+		al_ticks_label_dates(ticks); /* the first that is left has the year */
 	scale->min = fmin(scale->min, ticks->items[0].value);
 	scale->max = fmax(scale->max, ticks->items[ticks->n - 1].value);
 }

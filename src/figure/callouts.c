@@ -27,7 +27,7 @@ static bool crosses_text(const struct al_scene *scene, const struct al_segment *
 
 /* ---- labels at points ---- */
 
-/* In the color of the point, if they name it; those of dominated points gray, dark enough to read. */
+/* In the color of the series that they name; those of dominated points gray, but easy to read. */
 static struct al_label label_of(const struct al_scene *scene, const struct al_point *point)
 {
 	struct al_label label = al_tick_label(point->label);

@@ -1,6 +1,8 @@
 /* The columns of a table that a figure draws. */
 #include "figure/plot.h"
 
+#include "base/date.h"
+
 static bool find_column(const struct al_table *table, const char *key, int *out,
 	struct al_error *err)
 {
@@ -10,6 +12,31 @@ static bool find_column(const struct al_table *table, const char *key, int *out,
 			sizeof(*table->columns));
 }
 
+bool al_plot_read_date(const struct al_cell *cell, double *years)
+{
+	int64_t days, length;
+
+	if (cell->kind != AL_CELL_TEXT || !al_date_parse(cell->text, &days, &length))
+		return false;
+	*years = (double)days / AL_DAYS_A_YEAR;
+	return true;
+}
+
+bool al_plot_has_dates(const struct al_table *table, int column)
+{
+	size_t n = 0;
+	double years;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const struct al_cell *cell = &table->rows[row][column];
+		if (al_plot_read_date(cell, &years))
+			n++;
+		else if (cell->kind == AL_CELL_TEXT)
+			return false;
+	}
+	return n > 0;
+}
+
 bool al_plot_has_numbers(const struct al_table *table, int column)
 {
 	double value;
@@ -17,7 +44,7 @@ bool al_plot_has_numbers(const struct al_table *table, int column)
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (al_cell_number(&table->rows[row][column], &value))
 			return true;
-	return false;
+	return al_plot_has_dates(table, column);
 }
 
 static bool is_taken(const struct al_plot_columns *columns, int column)

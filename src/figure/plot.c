@@ -65,11 +65,13 @@ static bool place_series(struct al_plot *plot, size_t row, size_t y, size_t *out
 	return true;
 }
 
-/* A finite number; anything else is missing. */
+/* A date or a finite number; anything else is missing. */
 static double number_of(const struct al_cell *cell)
 {
 	double value;
 
+	if (al_plot_read_date(cell, &value))
+		return value;
 	return al_cell_number(cell, &value) && isfinite(value) ? value : NAN;
 }
 
@@ -246,11 +248,14 @@ static const char *stack_title(const struct al_column *column)
 }
 
 static void describe(struct al_plot *plot, struct al_dimension *dimension,
-	const struct al_axis *axis, const struct al_column *column)
+	const struct al_axis *axis, int index)
 {
+	const struct al_column *column = &plot->table->columns[index];
+
 	dimension->title = axis_title(&plot->arena, axis, column);
 	dimension->quantity = column->quantity;
-	dimension->is_log = axis->scale == AL_AXIS_LOG;
+	dimension->is_date = al_plot_has_dates(plot->table, index);
+	dimension->is_log = axis->scale == AL_AXIS_LOG && !dimension->is_date;
 	dimension->is_min_fixed = axis->has_min;
 	dimension->is_max_fixed = axis->has_max;
 	dimension->min = axis->min;
@@ -285,10 +290,10 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 	plot->points.items = al_new_array(&plot->arena, struct al_point, plot->points_room);
 	if (plot->mark->has_slots || !al_plot_has_numbers(table, columns->x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
-	describe(plot, &plot->x, &figure->x, &table->columns[columns->x]);
-	describe(plot, &plot->y, &figure->y, &table->columns[columns->y[0]]);
+	describe(plot, &plot->x, &figure->x, columns->x);
+	describe(plot, &plot->y, &figure->y, columns->y[0]);
 	if (plot->mark->has_cells)
-		describe(plot, &plot->color, &figure->color, &table->columns[columns->color]);
+		describe(plot, &plot->color, &figure->color, columns->color);
 	if (figure->n_stacked && !figure->y.title)
 		plot->y.title = stack_title(&table->columns[columns->y[0]]);
 	for (size_t i = 0; i < figure->n_stacked; i++)

@@ -114,7 +114,10 @@ void al_plot_add_beneath(struct al_plot *plot, size_t row, size_t panel);
 
 /* Which columns a figure names, or draws where it names none (columns.c). */
 bool al_plot_find_columns(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
+/* Dates are numbers, too: a column of nothing else, but years. */
 bool al_plot_has_numbers(const struct al_table *table, int column);
+bool al_plot_has_dates(const struct al_table *table, int column);
+bool al_plot_read_date(const struct al_cell *cell, double *years);
 
 /* Finds the series that areas lie between (band.c). */
 bool al_plot_find_bands(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;

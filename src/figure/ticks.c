@@ -328,5 +328,7 @@ static bool find_log(const struct al_tick_request *request, struct al_ticks *out
 
 bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
 {
+	if (request->axis.is_date)
+		return al_ticks_find_dates(request, out);
 	return request->axis.is_log ? find_log(request, out) : find_linear(request, out);
 }

@@ -27,6 +27,7 @@ struct al_dimension {
 	const char *title;
 	enum al_quantity quantity; /* how labels are written */
 	bool is_log;
+	bool is_date; /* values are years */
 	bool is_whole; /* all values are whole numbers: no ticks between them */
 	bool is_binary; /* ticks in powers of two */
 	bool is_min_fixed, is_max_fixed; /* no tick beyond it; else the axis may grow to one */
@@ -55,6 +56,10 @@ struct al_tick_request {
 
 /* False where no two ticks have room. */
 bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out);
+
+/* The same of dates, and their labels (dates.c). */
+bool al_ticks_find_dates(const struct al_tick_request *request, struct al_ticks *out);
+void al_ticks_label_dates(struct al_ticks *ticks);
 
 /* Writes the labels of `ticks`: counts as 50M and 1.2B, bytes as 16 MiB, others in decimals, all of
  * one unit where that keeps them short. */

@@ -32,6 +32,10 @@ static struct al_column pivoted_column(const struct al_shown_column *shown, stru
 static void set_cell(const struct al_scenario *s, const struct al_scenario_table *table,
 	const struct al_scenario_cell *value, struct al_table *out, struct al_cell *cell)
 {
+	if (value->datum && value->datum->is_date) {
+		al_cell_set_text(out, cell, value->datum->printed);
+		return;
+	}
 	switch (value->kind) {
 	case AL_SCENARIO_UNKNOWN:
 	case AL_SCENARIO_MISSING:

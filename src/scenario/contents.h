@@ -71,6 +71,7 @@ struct al_datum {
 	mpq_srcptr value, low, high; /* all equal in an exact set */
 	mpq_srcptr spread; /* or NULL */
 	int digits, spread_digits; /* decimals as printed */
+	bool is_date; /* the value is a year */
 };
 
 enum al_direction { AL_PLAIN, AL_HIGHER_IS_BETTER, AL_LOWER_IS_BETTER };

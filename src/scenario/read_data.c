@@ -1,9 +1,28 @@
 /* Reading measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
 #include "scenario/read_rows.h"
 
+#include "base/date.h"
 #include "scenario/printed.h"
 
 /* ---- a cell ---- */
+
+/* "2024-07": any day of the month. */
+static bool parse_date(struct al_scenario *s, const struct al_data_set *set, const char *text,
+	struct al_datum *datum)
+{
+	int64_t days, length;
+
+	if (!al_date_parse(text, &days, &length))
+		return false;
+	*datum = (struct al_datum){.printed = al_strdup(&s->arena, text), .is_date = true};
+	datum->value = datum->low = al_exact_scaled(&s->arena, al_exact_from_int(&s->arena, days),
+		1, AL_DAYS_A_YEAR);
+	datum->high = set->is_exact
+		? datum->value
+		: al_exact_scaled(&s->arena, al_exact_from_int(&s->arena, days + length), 1,
+			AL_DAYS_A_YEAR);
+	return true;
+}
 
 /* "84.0 (0.3)", "[83.7, 84.3]", "84.0": it stands for the interval of half a unit of its last
  * printed digit. */
@@ -152,7 +171,8 @@ static bool add_field(struct al_scenario *s, const struct al_data_set *set, stru
 	if (is_variant)
 		return find_variant(s, field, &row->row.variant, err);
 	struct al_datum *datum = (*cell)++;
-	return !field || parse_datum(s, set, field, column, datum, err);
+	return !field || parse_date(s, set, field, datum)
+		|| parse_datum(s, set, field, column, datum, err);
 }
 
 static bool add_rows(struct al_scenario *s, struct al_data_set *set,
