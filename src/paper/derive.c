@@ -38,48 +38,12 @@ static struct al_paper_cause find_elsewhere(const struct al_deriving *d,
 static struct al_paper_cause find_cause(const struct al_deriving *d,
 	const struct al_paper_cell *cell)
 {
-	const struct al_paper_suspect suspect = {.printed = cell->printed,
-		.value = cell->value,
-		.right = cell->right,
-		.half = cell->half,
-		.digits = cell->digits,
-		.unit = cell->unit,
-		.is_of_model = cell->meaning == AL_MEANS_TOTAL || cell->meaning == AL_MEANS_WEIGHTS,
-		.is_unit_known = d->options->gb != AL_GB_ANY,
-		.is_bytes = cell->meaning >= AL_MEANS_WEIGHTS,
-		.is_of_cache = cell->meaning >= AL_MEANS_CACHE,
-		.subject = cell->subject};
-	struct al_paper_cause cause = find_elsewhere(d, cell);
+	const struct al_paper_cause cause = find_elsewhere(d, cell);
 
 	if (strcmp(cause.name ? cause.name : "", "swap") == 0)
 		return cause;
-	const struct al_paper_cause found = al_paper_find_cause(d->arena, &suspect);
+	const struct al_paper_cause found = al_deriving_cause(d, cell);
 	return found.name ? found : cause;
-}
-
-static void add(const struct al_deriving *d, const struct al_paper_cell *cell,
-	enum al_verdict verdict, const struct al_paper_cause *cause)
-{
-	const bool is_wrong = verdict == AL_INCONSISTENT;
-	const char *instead = al_paper_instead(d->arena, cell->printed, cell->right, cell->digits);
-	const bool tells_instead = is_wrong && (!cause->name || strcmp(cause->name, "digit") != 0);
-
-	al_paper_findings_add(d->out,
-		(struct al_paper_finding){.line = cell->line,
-			.printed = cell->printed,
-			.expected = al_format(d->arena, "%.*f", cell->digits + 1, cell->right),
-			.verdict = al_verdict_names[verdict],
-			.cause = cause->name,
-			.derivation = verdict == AL_REPRODUCED || cell->holds
-				? NULL
-				: al_deriving_text(d, cell),
-			.instead = is_wrong ? instead : NULL,
-			.note = al_format(d->arena, "%s%s%s%s", is_wrong ? "erratum? " : "",
-				cause->text ? cause->text : "",
-				tells_instead && cause->text ? "; " : "",
-				tells_instead ? al_format(d->arena, "write %s", instead) : "")});
-	d->counts->verdicts[verdict]++;
-	d->counts->numbers++;
 }
 
 static const char *text_at(const struct al_paper_sheet *s, size_t row, size_t column)
@@ -134,19 +98,6 @@ static bool is_unlike(const struct al_deriving *d, const struct al_paper_cell *c
 	return false;
 }
 
-/* Do weights follow from the parameters that the row prints? */
-static bool is_of_rounded(const struct al_deriving *d, const struct al_paper_cell *cell)
-{
-	for (size_t i = 0; i < d->sheet->n; i++) {
-		const struct al_paper_cell *other = &d->sheet->cells[i];
-		if (other->row == cell->row && other->meaning == AL_MEANS_TOTAL && other->holds
-			&& fabs(cell->value - cell->right)
-				<= cell->half + cell->right * other->half / other->value)
-			return true;
-	}
-	return false;
-}
-
 /* A note may tell that the number is of something else. */
 static bool has_mark(const char *printed)
 {
@@ -154,56 +105,27 @@ static bool has_mark(const char *printed)
 		|| strstr(printed, "\u2021");
 }
 
-/* Conventions under which a cell follows; NULL: it needs none, or doesn't follow. */
-static const struct al_paper_cause *convention_of(const struct al_deriving *d,
-	const struct al_paper_cell *cell)
-{
-	static const struct al_paper_cause rounded = {"rounded",
-						   "follows from the rounded parameters", true},
-					   states = {"states", "without recurrent states", true},
-					   window = {"window",
-						   "as if layers with a window kept all tokens",
-						   true};
-
-	if (!cell->holds)
-		return cell->meaning == AL_MEANS_WEIGHTS && is_of_rounded(d, cell) ? &rounded
-										   : NULL;
-	return cell->has_no_states && cell->subject->state_bytes > 0 ? &states
-		: cell->is_whole				     ? &window
-								     : NULL;
-}
-
-static void add_undecided(const struct al_deriving *d, const struct al_paper_cell *cell,
-	const struct al_paper_cause *cause)
-{
-	const char *text = al_format(d->arena,
-		"can't be decided: the model as it is would give %.*f%s%s", cell->digits + 1,
-		cell->right, cause->text ? "; " : "", cause->text ? cause->text : "");
-
-	add(d, cell, AL_UNDERIVABLE, &(struct al_paper_cause){cause->name, text, false});
-}
-
 /* Nothing is called wrong unless most of the table is right by the same reading. Parameters and
  * weights have so many conventions that a difference counts only with a cause. */
 static void judge(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
-	const struct al_paper_cause none = {0}, *convention = convention_of(d, cell);
+	const struct al_paper_cause none = {0}, *convention = al_deriving_convention(d, cell);
 	const bool is_alone = d->fit.n_fit >= 3 && d->fit.n_other == 1;
 	const bool needs_cause = cell->meaning == AL_MEANS_TOTAL
 		|| cell->meaning == AL_MEANS_WEIGHTS || !is_alone
 		|| (cell->meaning != AL_MEANS_SIZE && !cell->subject->has_plain_cache);
 
 	if (convention || cell->holds) {
-		add(d, cell, convention ? AL_CONSISTENT : AL_REPRODUCED,
+		al_deriving_add(d, cell, convention ? AL_CONSISTENT : AL_REPRODUCED,
 			convention ? convention : &none);
 		return;
 	}
 	const struct al_paper_cause cause = find_cause(d, cell);
 	if (!d->is_sure || is_unlike(d, cell) || has_mark(cell->printed)
 		|| (!cause.name && needs_cause))
-		add_undecided(d, cell, &cause);
+		al_deriving_add_undecided(d, cell, &cause);
 	else
-		add(d, cell, cause.is_note ? AL_CONSISTENT : AL_INCONSISTENT, &cause);
+		al_deriving_add(d, cell, cause.is_note ? AL_CONSISTENT : AL_INCONSISTENT, &cause);
 }
 
 /* Cells that fit by chance tell nothing; of what isn't stated, three have to agree. */
@@ -330,24 +252,19 @@ static bool is_mapped(const struct al_paper_map *map, size_t table)
 	return false;
 }
 
-void al_paper_derive(const struct al_paper *paper, const struct al_paper_map *map,
-	struct al_paper_subjects *subjects, const struct al_paper_options *options,
-	struct al_paper_findings *out, struct al_lint_counts *counts, struct al_table *notes)
+void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_map *map,
+	struct al_paper_subjects *subjects)
 {
-	struct al_deriving d = {.paper = paper,
-		.arena = out->arena,
-		.options = options,
-		.out = out,
-		.counts = counts,
-		.notes = notes};
+	const struct al_paper *paper = deriving->paper;
+	struct al_deriving d = *deriving;
 
 	for (size_t i = 0; i < paper->n_tables; i++) {
 		struct al_paper_sheet sheet;
 		if (is_mapped(map, i + 1) || paper->tables[i].n_rows < 2)
 			continue;
-		al_paper_sheet_init(&sheet, out->arena, paper, i, subjects);
-		al_paper_relate(&sheet, out, counts);
-		al_paper_read_totals(&sheet, out, counts);
+		al_paper_sheet_init(&sheet, d.arena, paper, i, subjects);
+		al_paper_relate(&sheet, d.out, d.counts);
+		al_paper_read_totals(&sheet, d.out, d.counts);
 		if (sheet.n > 0)
 			judge_sheet(&d, &sheet);
 		else

@@ -87,8 +87,8 @@ const char *al_paper_instead(struct al_arena *arena, const char *printed, double
 
 /* ---- derive.c ---- */
 
-/* Judges the tables that `map`, which may be NULL, doesn't describe; `notes` gets what was
- * assumed. */
-void al_paper_derive(const struct al_paper *paper, const struct al_paper_map *map,
-	struct al_paper_subjects *subjects, const struct al_paper_options *options,
-	struct al_paper_findings *out, struct al_lint_counts *counts, struct al_table *notes);
+struct al_deriving;
+
+/* Judges the tables that `map`, which may be NULL, doesn't describe; notes get what was assumed. */
+void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_map *map,
+	struct al_paper_subjects *subjects);

@@ -1,6 +1,8 @@
 /* What is said of derived numbers: their derivation in a line, and what was assumed. */
 #include "paper/deriving.h"
 
+#include "scenario/scenario.h"
+
 /* ---- the derivation in a line ---- */
 
 static const char *count_text(struct al_arena *arena, double value)
@@ -75,6 +77,93 @@ const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_
 	default:
 		return al_format(arena, "%s has %.0f", s->title, cell->right);
 	}
+}
+
+/* ---- what is said of a cell ---- */
+
+/* Do weights follow from the parameters that the row prints? */
+static bool is_of_rounded(const struct al_deriving *d, const struct al_paper_cell *cell)
+{
+	for (size_t i = 0; i < d->sheet->n; i++) {
+		const struct al_paper_cell *other = &d->sheet->cells[i];
+		if (other->row == cell->row && other->meaning == AL_MEANS_TOTAL && other->holds
+			&& fabs(cell->value - cell->right)
+				<= cell->half + cell->right * other->half / other->value)
+			return true;
+	}
+	return false;
+}
+
+const struct al_paper_cause *al_deriving_convention(const struct al_deriving *d,
+	const struct al_paper_cell *cell)
+{
+	static const struct al_paper_cause rounded = {"rounded",
+						   "follows from the rounded parameters", true},
+					   states = {"states", "without recurrent states", true},
+					   window = {"window",
+						   "as if layers with a window kept all tokens",
+						   true};
+
+	if (!cell->holds)
+		return cell->meaning == AL_MEANS_WEIGHTS && is_of_rounded(d, cell) ? &rounded
+										   : NULL;
+	return cell->has_no_states && cell->subject->state_bytes > 0 ? &states
+		: cell->is_whole				     ? &window
+								     : NULL;
+}
+
+struct al_paper_cause al_deriving_cause(const struct al_deriving *d,
+	const struct al_paper_cell *cell)
+{
+	const struct al_paper_suspect suspect = {.printed = cell->printed,
+		.value = cell->value,
+		.right = cell->right,
+		.half = cell->half,
+		.digits = cell->digits,
+		.unit = cell->unit,
+		.is_of_model = cell->meaning == AL_MEANS_TOTAL || cell->meaning == AL_MEANS_WEIGHTS,
+		.is_unit_known = d->options->gb != AL_GB_ANY,
+		.is_bytes = cell->meaning >= AL_MEANS_WEIGHTS,
+		.is_of_cache = cell->meaning >= AL_MEANS_CACHE,
+		.subject = cell->subject};
+
+	return al_paper_find_cause(d->arena, &suspect);
+}
+
+void al_deriving_add(const struct al_deriving *d, const struct al_paper_cell *cell,
+	enum al_verdict verdict, const struct al_paper_cause *cause)
+{
+	const bool is_wrong = verdict == AL_INCONSISTENT;
+	const char *instead = al_paper_instead(d->arena, cell->printed, cell->right, cell->digits);
+	const bool tells_instead = is_wrong && (!cause->name || strcmp(cause->name, "digit") != 0);
+
+	al_paper_findings_add(d->out,
+		(struct al_paper_finding){.line = cell->line,
+			.printed = cell->printed,
+			.expected = al_format(d->arena, "%.*f", cell->digits + 1, cell->right),
+			.verdict = al_verdict_names[verdict],
+			.cause = cause->name,
+			.derivation = verdict == AL_REPRODUCED || cell->holds
+				? NULL
+				: al_deriving_text(d, cell),
+			.instead = is_wrong ? instead : NULL,
+			.note = al_format(d->arena, "%s%s%s%s", is_wrong ? "erratum? " : "",
+				cause->text ? cause->text : "",
+				tells_instead && cause->text ? "; " : "",
+				tells_instead ? al_format(d->arena, "write %s", instead) : "")});
+	d->counts->verdicts[verdict]++;
+	d->counts->numbers++;
+}
+
+void al_deriving_add_undecided(const struct al_deriving *d, const struct al_paper_cell *cell,
+	const struct al_paper_cause *cause)
+{
+	const char *text = al_format(d->arena,
+		"can't be decided: the model as it is would give %.*f%s%s", cell->digits + 1,
+		cell->right, cause->text ? "; " : "", cause->text ? cause->text : "");
+
+	al_deriving_add(d, cell, AL_UNDERIVABLE,
+		&(struct al_paper_cause){cause->name, text, false});
 }
 
 /* ---- what was assumed ---- */

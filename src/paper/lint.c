@@ -1,7 +1,7 @@
 /* Linting a paper. */
 #include "paper/lint.h"
 
-#include "paper/derive.h"
+#include "paper/deriving.h"
 #include "scenario/contents.h"
 #include "scenario/printed.h"
 #include "scenario/scenario.h"
@@ -264,11 +264,17 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	if (!al_paper_open_subjects(&subjects, paper, options, &bound.arena, catalog, err)
 		|| !(map ? lint_by(&l, map, err) : lint_without(&l, err)))
 		return false;
-	al_paper_derive(paper, map, &subjects, options, &l.findings, counts, table);
+	const struct al_deriving deriving = {.paper = paper,
+		.arena = &bound.arena,
+		.options = options,
+		.out = &l.findings,
+		.counts = counts,
+		.notes = table};
+	al_paper_derive(&deriving, map, &subjects);
 	if (!al_paper_subjects_check(&subjects, err))
 		return false;
 	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
-	al_paper_read_relations(paper, &l.findings, counts);
+	al_paper_read_relations(&deriving, &subjects);
 	add_files(&l);
 	for (size_t i = 0; i < bound.gaps.n; i++)
 		al_paper_findings_add(&l.findings, bound.gaps.items[i]);

@@ -69,9 +69,10 @@ bool al_paper_is_slip(const char *a, const char *b);
 
 /* ---- relations.c ---- */
 
-/* Ratios and percentages whose two sides are in the same sentence. */
-void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
-	struct al_lint_counts *counts);
+/* What follows within a sentence: ratios and percentages, sums, sizes of caches. */
+struct al_deriving;
+void al_paper_read_relations(const struct al_deriving *deriving,
+	struct al_paper_subjects *subjects);
 
 /* ---- sums.c ---- */
 

@@ -2,8 +2,7 @@
  * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't in one of the forms below is
  * not looked at: a number elsewhere in the sentence may be of something else. */
 
-#include "paper/lint.h"
-#include "paper/words.h"
+#include "paper/stated.h"
 #include "scenario/scenario.h"
 
 /* The old value, the new one, and their places in the sentence. */
@@ -16,6 +15,8 @@ struct pair {
 enum { MOST_KEPT_WORDS = 10000 };
 
 struct reader {
+	const struct al_deriving *deriving;
+	struct al_paper_subjects *subjects;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
 	struct al_arena words; /* of the last sentences */
@@ -415,6 +416,7 @@ static void read_sentence(struct reader *r)
 	struct pair pairs[MOST_PAIRS];
 
 	al_paper_read_sums(s, r->out, r->counts);
+	al_paper_read_stated(s, r->deriving, r->subjects);
 	for (size_t i = 0; i < s->n; i++)
 		if (has_direction(s, i + 1))
 			read_fraction(s, i);
@@ -447,10 +449,13 @@ static void read_line(struct reader *r, const struct al_paper_line *line, size_t
 		read_sentence(r);
 }
 
-void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
-	struct al_lint_counts *counts)
+void al_paper_read_relations(const struct al_deriving *deriving, struct al_paper_subjects *subjects)
 {
-	struct reader r = {.out = out, .counts = counts};
+	const struct al_paper *paper = deriving->paper;
+	struct reader r = {.deriving = deriving,
+		.subjects = subjects,
+		.out = deriving->out,
+		.counts = deriving->counts};
 
 	al_arena_init(&r.words);
 	for (size_t i = 0; i < paper->n_lines; i++) {

@@ -168,6 +168,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			p++;
 			continue;
 		}
+		const bool is_joined = p > text && !isspace((unsigned char)p[-1]);
 		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
 			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
 		if (isdigit((unsigned char)*p))
@@ -178,6 +179,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			word = (struct al_word){.kind = AL_WORD_SIGN,
 				.text = al_strndup(arena, p++, 1)};
 		word.line = line;
+		word.is_joined = is_joined;
 		*rest = p;
 		if (ends)
 			return true;

@@ -16,6 +16,7 @@ struct al_word {
 	enum al_word_kind kind;
 	const char *text; /* unchanged, a number's unit with it */
 	size_t line;
+	bool is_joined; /* to the word before, without a space */
 	double value, half_unit; /* of the last printed digit; 0: a count, which is exact */
 	double scale; /* of its unit; 0: it has none */
 	int digits; /* decimals */

@@ -1,5 +1,5 @@
 /* Papers: what their text, tables, maps and running numbers are read as. */
-#include "paper/derive.h"
+#include "paper/deriving.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -169,6 +169,8 @@ static const struct {
 
 static void reads_relations(void **state)
 {
+	struct al_paper_subjects no_subjects = {0};
+
 	(void)state;
 	for (size_t i = 0; i < N_OF(relations); i++) {
 		struct al_paper_findings found = {0};
@@ -181,7 +183,11 @@ static void reads_relations(void **state)
 			    strlen(relations[i].text), &err))
 			fail_msg("%s", err.message);
 		found.arena = &paper.arena;
-		al_paper_read_relations(&paper, &found, &counts);
+		const struct al_deriving deriving = {.paper = &paper,
+			.arena = &paper.arena,
+			.out = &found,
+			.counts = &counts};
+		al_paper_read_relations(&deriving, &no_subjects);
 		for (size_t k = 0; k < found.n; k++)
 			al_text_addf(&told, "%zu %s %s\n", found.items[k].line,
 				found.items[k].printed,

@@ -1,0 +1,247 @@
+#include "paper/stated.h"
+
+#include "scenario/scenario.h"
+
+#define N_OF(list) (sizeof(list) / sizeof(*(list)))
+
+/* Words from `first` up to `end`. */
+struct span {
+	size_t first, end;
+};
+
+struct stated {
+	const struct al_sentence *s;
+	struct al_arena *arena;
+	struct span model;
+	const struct al_paper_subject *subject;
+	size_t cache, size; /* words */
+};
+
+static const char *join(struct al_arena *arena, const struct al_sentence *s, struct span span)
+{
+	AL_TEXT(out);
+
+	for (size_t i = span.first; i < span.end; i++)
+		al_text_addf(&out, "%s%s", i > span.first && !s->words[i].is_joined ? " " : "",
+			s->words[i].text);
+	return al_strdup(arena, out.data);
+}
+
+static bool is_one_of(const struct al_word *word, const char *const *list, size_t n)
+{
+	return al_find_name(word->text, list, n) >= 0;
+}
+
+/* ---- what the sentence names ---- */
+
+/* The longest name that begins here; its end, or `at`. */
+static size_t model_end(struct stated *t, struct al_paper_subjects *subjects, size_t at)
+{
+	enum { MOST_WORDS = 9 };
+
+	for (size_t end = at + MOST_WORDS < t->s->n ? at + MOST_WORDS : t->s->n; end > at; end--) {
+		if (t->s->words[end - 1].kind == AL_WORD_SIGN)
+			continue;
+		const struct al_paper_subject *found = al_paper_subject_find(subjects,
+			join(t->arena, t->s, (struct span){at, end}));
+		if (!found)
+			continue;
+		t->subject = found;
+		return end;
+	}
+	return at;
+}
+
+static bool find_model(struct stated *t, struct al_paper_subjects *subjects)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->s->n; i++) {
+		const size_t end = t->s->words[i].kind == AL_WORD_LETTERS
+			? model_end(t, subjects, i)
+			: i;
+		if (end == i)
+			continue;
+		t->model = (struct span){i, end};
+		n++;
+		i = end - 1;
+	}
+	return n == 1;
+}
+
+static bool find_cache(struct stated *t)
+{
+	static const char *const whole[] = {"kv-cache", "kv-caches", "kvcache"};
+	static const char *const of[] = {"kv", "key-value"}, *const caches[] = {"cache", "caches"};
+	const struct al_word *w = t->s->words;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->s->n; i++)
+		if (is_one_of(&w[i], whole, N_OF(whole))
+			|| (i > 0 && is_one_of(&w[i], caches, N_OF(caches))
+				&& is_one_of(&w[i - 1], of, N_OF(of)))) {
+			t->cache = i;
+			n++;
+		}
+	return n == 1;
+}
+
+static bool find_size(struct stated *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->s->n; i++)
+		if (t->s->words[i].kind == AL_WORD_NUMBER
+			&& strcmp(t->s->words[i].family, "bytes") == 0) {
+			t->size = i;
+			n++;
+		}
+	return n == 1;
+}
+
+/* ---- what it says of them ---- */
+
+/* The size may be of a part, of a changed model, or only a bound. */
+static bool has_condition(const struct al_sentence *s)
+{
+	static const char *const words[] = {"per", "each", "every", "layer", "layers", "head",
+		"heads", "gpu", "gpus", "device", "devices", "node", "reduce", "reduces", "reduced",
+		"reducing", "reduction", "shrink", "shrinks", "save", "saves", "saved", "saving",
+		"savings", "compress", "compresses", "compressed", "compressing", "compression",
+		"quantize", "quantizes", "quantized", "quantizing", "quantization", "bit", "bits",
+		"evict", "evicts", "evicted", "evicting", "eviction", "sparse", "sparsity", "prune",
+		"prunes", "pruned", "pruning", "offload", "offloaded", "offloading", "window",
+		"method", "ours", "instead", "than", "least", "most", "up", "over", "under",
+		"below", "above", "exceed", "exceeds", "exceeding", "beyond", "less", "more",
+		"fewer", "extra", "additional", "remaining", "without", "not", "cannot", "half",
+		"double", "twice", "weights", "activations", "hypothetical", "if", "mha", "mqa",
+		"gqa", "mla", "grouped", "grouped-query", "multi-query", "latent", "shared",
+		"sharing", "budget", "limit", "limited"};
+
+	for (size_t i = 0; i < s->n; i++) {
+		const bool is_format = i + 1 < s->n
+			&& strcmp(s->words[i + 1].text, "precision") == 0; /* "half precision" */
+		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES
+			|| (!is_format && is_one_of(&s->words[i], words, N_OF(words))))
+			return true;
+	}
+	return false;
+}
+
+/* "The KV cache of Llama 3 8B at 8K tokens (batch 1, FP16) takes about 1 GiB". */
+static bool is_said_behind(const struct stated *t)
+{
+	static const char *const words[] = {"of", "for", "in", "on", "at", "with", "when", "using",
+		"and", "long", "prompt", "input", "running", "serving", "to", "a", "an", "the",
+		"its", "is", "are", "was", "be", "takes", "take", "needs", "need", "requires",
+		"require", "occupies", "occupy", "uses", "use", "consumes", "consume", "reaches",
+		"reach", "amounts", "amount", "equals", "becomes", "costs", "already", "alone",
+		"will", "can", "would", "about", "approximately", "roughly", "around", "nearly",
+		"almost", "some", "single", "one", "sequence", "sequences", "request", "requests",
+		"user", "users", "context", "length", "token", "tokens", "batch", "size",
+		"precision", "float", "half-precision", "bf", "fp", "memory", "gpu-memory",
+		"storage", "space"};
+	static const char *const signs[] = {",", "(", ")", "=", ":", "~", "-", "@", "\u2248"};
+
+	for (size_t i = t->cache + 1; i < t->size; i++) {
+		const struct al_word *w = &t->s->words[i];
+		const bool is_known = (i >= t->model.first && i < t->model.end)
+			|| w->kind == AL_WORD_NUMBER || w->kind == AL_WORD_OTHER
+			|| (w->kind == AL_WORD_SIGN ? is_one_of(w, signs, N_OF(signs))
+						    : is_one_of(w, words, N_OF(words)));
+		if (!is_known)
+			return false;
+	}
+	return true;
+}
+
+/* "16 GiB of KV cache", "16 GiB for its KV cache". */
+static bool is_said_before(const struct stated *t)
+{
+	static const char *const words[] = {"of", "for", "in", "as", "the", "its", "a", "kv",
+		"key-value", "gpu", "memory"};
+
+	for (size_t i = t->size + 1; i < t->cache; i++)
+		if (!is_one_of(&t->s->words[i], words, N_OF(words)))
+			return false;
+	return true;
+}
+
+static bool is_about(const struct stated *t)
+{
+	static const char *const words[] = {"about", "around", "roughly", "nearly", "almost", "~",
+		"approximately", "some", "\u2248"};
+
+	return t->size > 0 && is_one_of(&t->s->words[t->size - 1], words, N_OF(words));
+}
+
+/* ---- judging ---- */
+
+static bool read_cell(const struct stated *t, struct al_paper_cell *out)
+{
+	const struct span before = {0, t->model.first}, behind = {t->model.end, t->s->n};
+	struct al_paper_facts facts;
+	const char *rest = al_format(t->arena, "%s ; %s", join(t->arena, t->s, before),
+		join(t->arena, t->s, behind));
+
+	*out = (struct al_paper_cell){0};
+	al_paper_read_facts(t->arena, rest, true, &facts);
+	if (facts.tokens == 0 || facts.has_several_tokens || facts.has_several_batches
+		|| facts.has_several_formats || facts.is_shared
+		|| !al_paper_cell_number(t->arena, al_strdup(t->arena, t->s->words[t->size].text),
+			out))
+		return false;
+	out->line = t->s->words[t->size].line;
+	out->meaning = AL_MEANS_CACHE;
+	out->subject = t->subject;
+	out->tokens = facts.tokens;
+	out->round_tokens = facts.round_tokens;
+	out->batch = facts.batch;
+	out->bytes = facts.bytes;
+	out->tokens_from = out->bytes_from = "the sentence";
+	return true;
+}
+
+static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_about)
+{
+	static const struct al_paper_cause none = {0}, about = {"about", "about so much", true};
+	const struct al_paper_cause *convention;
+
+	al_paper_read_cell(cell, &d->fit.reading);
+	if (cell->right == 0)
+		return;
+	if (!cell->holds && is_about && fabs(cell->value - cell->right) < 0.05 * cell->right) {
+		al_deriving_add(d, cell, AL_CONSISTENT, &about);
+		return;
+	}
+	convention = al_deriving_convention(d, cell);
+	if (cell->holds) {
+		al_deriving_add(d, cell, convention ? AL_CONSISTENT : AL_REPRODUCED,
+			convention ? convention : &none);
+		return;
+	}
+	const struct al_paper_cause cause = al_deriving_cause(d, cell);
+	if (cause.name && cell->subject->has_plain_cache)
+		al_deriving_add(d, cell, cause.is_note ? AL_CONSISTENT : AL_INCONSISTENT, &cause);
+	else
+		al_deriving_add_undecided(d, cell, &cause);
+}
+
+void al_paper_read_stated(const struct al_sentence *sentence, const struct al_deriving *deriving,
+	struct al_paper_subjects *subjects)
+{
+	struct stated t = {.s = sentence, .arena = deriving->arena};
+	struct al_deriving d = *deriving;
+	struct al_paper_cell cell, *cells[] = {&cell};
+
+	if (!find_cache(&t) || !find_size(&t) || has_condition(sentence)
+		|| !find_model(&t, subjects)
+		|| !(t.size > t.cache ? is_said_behind(&t) : is_said_before(&t))
+		|| !read_cell(&t, &cell))
+		return;
+	d.cells = cells;
+	d.n = 1;
+	d.fit = al_paper_best_reading(cells, 1, (enum al_paper_gb)d.options->gb);
+	judge(&d, &cell, is_about(&t));
+	al_deriving_note(&d);
+}
