@@ -315,6 +315,16 @@ static const char *say_cost(struct al_arena *arena, const struct al_shrink *s,
 						      "loss_increase", "loss_increase_error"));
 }
 
+/* "adds 0.1477 +- 0.0100 nats"; what may as well be less is no addition. */
+static const char *say_added(struct al_arena *arena, const struct al_shrink *s,
+	const struct al_table *table, size_t row)
+{
+	const struct al_estimate cost = al_shrink_cost(s->goal, &s->points[row].choosing);
+
+	return al_format(arena, "%s %s", cost.mean < cost.error ? "changes loss by" : "adds",
+		say_cost(arena, s, table, row));
+}
+
 static double cost_of(const struct al_shrink *s, size_t i)
 {
 	return al_shrink_cost(s->goal, &s->points[i].choosing).mean;
@@ -363,10 +373,24 @@ static const char *say_methods(struct al_arena *arena, const struct al_shrink *s
 			? 0
 			: find_cheapest(s, (enum al_method)method);
 		if (row > 0 && !uses(s, (enum al_method)method))
-			text = al_format(arena, "%s%s%s adds %s", text, *text ? ", " : "",
-				say_change(arena, table, row), say_cost(arena, s, table, row));
+			text = al_format(arena, "%s%s%s %s", text, *text ? ", " : "",
+				say_change(arena, table, row), say_added(arena, s, table, row));
 	}
 	return text;
+}
+
+/* Can the text not tell a method's cost from none? */
+static bool is_unclear(const struct al_shrink *s)
+{
+	for (int method = 0; method < AL_N_METHODS; method++) {
+		const size_t row = method == AL_METHOD_IDENTITY
+			? 0
+			: find_cheapest(s, (enum al_method)method);
+		const struct al_estimate cost = al_shrink_cost(s->goal, &s->points[row].choosing);
+		if (row > 0 && cost.mean < cost.error)
+			return true;
+	}
+	return false;
 }
 
 /* Heads have nothing to give where other formats save more at less loss. */
@@ -378,9 +402,12 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 	if (s->points[s->chosen].conversion)
 		return al_format(arena, " Heads: %s%s%s.", say_change(arena, table, s->chosen),
 			*methods ? "; alone, " : "", methods);
-	return *methods ? al_format(arena,
-		       " Attention has nothing to give here, smaller numbers have: %s.", methods)
-			: "";
+	return !*methods ? ""
+			 : al_format(arena, " %s: %s.",
+				 is_unclear(s) ? "The text is too short to tell what heads cost"
+					       : "Attention has nothing to give here, smaller "
+						 "numbers have",
+				 methods);
 }
 
 static const char *say_runs(const struct al_shrink *s)
@@ -435,9 +462,9 @@ static const char *say_nothing(struct al_arena *arena, const struct al_shrink *s
 	if (nearest == 0)
 		return al_format(arena, "%s; no smaller copy can be written at all.", goal);
 	return al_format(arena,
-		"%s, and nothing was written: the nearest (%s of the size, heads %s) adds %s.%s",
-		goal, al_claim_share(arena, table, nearest, "share"),
-		al_claim_cell(arena, table, nearest, "heads"), say_cost(arena, s, table, nearest),
+		"%s, and nothing was written: the nearest (%s of the size, heads %s) %s.%s", goal,
+		al_claim_share(arena, table, nearest, "share"),
+		al_claim_cell(arena, table, nearest, "heads"), say_added(arena, s, table, nearest),
 		s->goal->of_cache ? al_format(arena, " Alone, %s.", say_methods(arena, s, table))
 				  : "");
 }
