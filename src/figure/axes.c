@@ -6,9 +6,12 @@ static void draw_level(const struct al_scene *scene, size_t panel, double value,
 	struct al_color color)
 {
 	const struct al_box *frame = &scene->frames[panel];
-	const double y = al_scene_y(scene, panel, value);
+	const double at = al_scene_y(scene, panel, value);
 
-	al_canvas_line(scene->canvas, frame->left, y, frame->right, y, width_pt, color);
+	if (scene->plot->figure->is_horizontal)
+		al_canvas_line(scene->canvas, at, frame->top, at, frame->bottom, width_pt, color);
+	else
+		al_canvas_line(scene->canvas, frame->left, at, frame->right, at, width_pt, color);
 }
 
 static void draw_grid(const struct al_scene *scene, size_t panel)
@@ -44,11 +47,14 @@ static void draw_tick(const struct al_scene *scene, size_t panel, bool is_x, dou
 	double length_pt)
 {
 	const struct al_box *frame = &scene->frames[panel];
-	const double x = is_x ? al_scene_x(scene, panel, value) : frame->left;
-	const double y = is_x ? frame->bottom : al_scene_y(scene, panel, value);
+	const double at = is_x ? al_scene_x(scene, panel, value) : al_scene_y(scene, panel, value);
 
-	al_canvas_line(scene->canvas, is_x ? x : x - length_pt, y, x, is_x ? y + length_pt : y,
-		AL_AXIS_WIDTH_PT, al_color_axis);
+	if (is_x != scene->plot->figure->is_horizontal)
+		al_canvas_line(scene->canvas, at, frame->bottom, at, frame->bottom + length_pt,
+			AL_AXIS_WIDTH_PT, al_color_axis);
+	else
+		al_canvas_line(scene->canvas, frame->left - length_pt, at, frame->left, at,
+			AL_AXIS_WIDTH_PT, al_color_axis);
 }
 
 static void draw_ticks(const struct al_scene *scene, size_t panel, bool is_x)

@@ -57,11 +57,12 @@ void al_scene_find_ticks(struct al_scene *scene, size_t panel, bool is_x,
 	struct al_scale *scale = &ruler->scale;
 	struct al_ticks *ticks = &ruler->ticks;
 	const double length_pt = fabs(scale->end_pt - scale->start_pt);
+	const bool is_across = is_x != figure->is_horizontal;
 	const struct al_tick_request request = {.axis = *d,
 		.length_pt = length_pt,
-		.spacing_pt = is_x ? fmax(40, length_pt / 8) : fmax(26, length_pt / 6),
-		.gap_pt = is_x ? 4 : 1,
-		.extent_pt = is_x ? width_of_label : height_of_label,
+		.spacing_pt = is_across ? fmax(40, length_pt / 8) : fmax(26, length_pt / 6),
+		.gap_pt = is_across ? 4 : 1,
+		.extent_pt = is_across ? width_of_label : height_of_label,
 		.context = scene->canvas};
 
 	if (take_ticks(scene, is_x ? &figure->x : &figure->y, d, ticks)
@@ -85,10 +86,12 @@ void al_scene_add_tick_labels(const struct al_scene *scene, size_t panel, bool i
 	for (size_t i = 0; i < ticks->n; i++) {
 		const double value = ticks->items[i].value;
 		const struct al_label label = al_tick_label(ticks->items[i].label);
-		if (is_x)
-			al_scene_write(out, label, al_scene_x(scene, panel, value), top, 0.5, 0);
+		const double at = is_x ? al_scene_x(scene, panel, value)
+				       : al_scene_y(scene, panel, value);
+		if (is_x != scene->plot->figure->is_horizontal)
+			al_scene_write(out, label, at, top, 0.5, 0);
 		else
-			al_scene_write(out, label, right, al_scene_y(scene, panel, value), 1, 0.5);
+			al_scene_write(out, label, right, at, 1, 0.5);
 	}
 }
 

@@ -1,4 +1,5 @@
-/* Bars: one slot for each value of x; series side by side in it, or columns stacked. */
+/* Bars: one slot for each value of x; series side by side in it, or columns stacked. They stand, or
+ * lie where x runs down the page. */
 
 #include "figure/mark.h"
 #include "figure/palette.h"
@@ -31,7 +32,18 @@ static struct al_box bar_box(const struct al_scene *scene, const struct al_point
 	       y1 = al_scene_clamped_y(scene, panel, to);
 	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
 
-	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
+	const double right = left + width - air / 2;
+	left += air / 2;
+	if (plot->figure->is_horizontal)
+		return (struct al_box){fmin(y0, y1), left, fmax(y0, y1), right};
+	return (struct al_box){left, fmin(y0, y1), right, fmax(y0, y1)};
+}
+
+/* Along x. */
+static double middle_of(const struct al_scene *scene, const struct al_box *box)
+{
+	return scene->plot->figure->is_horizontal ? (box->top + box->bottom) / 2
+						  : (box->left + box->right) / 2;
 }
 
 /* The bars of a panel, the first series first: each is drawn or, for labels, an obstacle. */
@@ -50,7 +62,7 @@ static void each_bar(const struct al_scene *scene, size_t panel, struct al_obsta
 			continue;
 		*height += p->y;
 		const struct al_box box = bar_box(scene, p, from, is_stacked ? *height : p->y);
-		const double middle = (box.left + box.right) / 2;
+		const double middle = middle_of(scene, &box);
 		if (obstacles) {
 			al_scene_avoid_error_bar(obstacles, p, middle);
 			al_obstacles_add_box(obstacles, box);
@@ -72,8 +84,10 @@ static struct al_spot find_end(const struct al_scene *scene, const struct al_poi
 		if (points.items[i].x == point->x && points.items[i].y > 0)
 			end += points.items[i].y;
 	const struct al_box box = bar_box(scene, point, base_of(scene, point->panel), end);
-	return (struct al_spot){(box.left + box.right) / 2,
-		al_scene_clamped_y(scene, point->panel, end)};
+	const double along = al_scene_clamped_y(scene, point->panel, end);
+	const double across = middle_of(scene, &box);
+	return scene->plot->figure->is_horizontal ? (struct al_spot){along, across}
+						  : (struct al_spot){across, along};
 }
 
 static void draw(struct al_scene *scene, size_t panel)

@@ -22,7 +22,7 @@ struct margins {
 static bool are_square(const struct al_figure *figure)
 {
 	return figure->panels_a_row > 0 && figure->height_pt == 0 && !figure->x.is_free
-		&& !figure->y.is_free;
+		&& !figure->y.is_free && !figure->is_horizontal;
 }
 
 /* The size of each frame. */
@@ -66,27 +66,34 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }
 
-/* A mark on the axis touches it; others keep away by a marker's size. */
+/* A mark on the axis touches it; others keep away by a marker's size, or the room of a bar's
+ * value. */
 static struct al_scale y_scale_of(const struct al_scene *scene, const struct al_dimension *y)
 {
 	const struct al_mark *mark = scene->plot->mark;
 	const struct al_box *frame = &scene->frames[0];
+	const double away = fmax(AL_INSET_PT, al_scene_values_pt(scene));
 	bool is_standing = mark->stands_on_zero && (y->is_log || y->min >= 0);
 	bool is_hanging = mark->stands_on_zero && !y->is_log && y->max <= 0;
+	const double below = is_standing || mark->has_cells ? 0 : away;
+	const double above = is_hanging || mark->has_cells ? 0 : away;
 
-	return al_scale_of(y, frame->bottom - (is_standing || mark->has_cells ? 0 : AL_INSET_PT),
-		frame->top + (is_hanging || mark->has_cells ? 0 : AL_INSET_PT));
+	return scene->plot->figure->is_horizontal
+		? al_scale_of(y, frame->left + below, frame->right - above)
+		: al_scale_of(y, frame->bottom - below, frame->top + above);
 }
 
 static void set_scales(struct al_scene *scene)
 {
 	const struct al_plot *plot = scene->plot;
 	const struct al_box *frame = &scene->frames[0];
+	const double length = plot->figure->is_horizontal ? frame->bottom - frame->top
+							  : frame->right - frame->left;
 	double side = plot->mark->has_slots || plot->mark->has_cells ? 0 : AL_INSET_PT;
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
 		struct al_scale *x = &scene->x[panel].scale;
-		*x = al_scale_of(&plot->panel_x[panel], side, frame->right - frame->left - side);
+		*x = al_scale_of(&plot->panel_x[panel], side, length - side);
 		x->is_log &= !plot->categories;
 		scene->y[panel].scale = y_scale_of(scene, &plot->panel_y[panel]);
 	}
@@ -144,17 +151,22 @@ static struct al_label axis_title(const char *text, double room_pt, bool is_vert
 		.is_vertical = is_vertical};
 }
 
-static struct al_label x_title(const struct al_scene *scene)
+/* The title of the axis along the bottom, and of that along the left. */
+static struct al_label bottom_title(const struct al_scene *scene)
 {
+	const struct al_plot *plot = scene->plot;
 	const struct al_box *last = &scene->frames[al_scene_columns(scene) - 1];
 
-	return axis_title(scene->plot->x.title, last->right - scene->frames[0].left, false);
+	return axis_title(plot->figure->is_horizontal ? plot->y.title : plot->x.title,
+		last->right - scene->frames[0].left, false);
 }
 
-static struct al_label y_title(const struct al_scene *scene)
+static struct al_label left_title(const struct al_scene *scene)
 {
-	return axis_title(scene->plot->y.title, scene->frames[0].bottom - scene->frames[0].top,
-		true);
+	const struct al_plot *plot = scene->plot;
+
+	return axis_title(plot->figure->is_horizontal ? plot->x.title : plot->y.title,
+		scene->frames[0].bottom - scene->frames[0].top, true);
 }
 
 static void add_axis_titles(struct al_scene *scene)
@@ -163,25 +175,27 @@ static void add_axis_titles(struct al_scene *scene)
 	const struct al_box *last = &scene->frames[al_scene_columns(scene) - 1];
 	const struct al_box *lowest = &scene->frames[scene->plot->n_panels - 1];
 
-	al_scene_write(scene, x_title(scene), (first->left + last->right) / 2,
+	al_scene_write(scene, bottom_title(scene), (first->left + last->right) / 2,
 		scene->canvas->height_pt - AL_EDGE_PT - al_scene_beneath_height(scene), 0.5, 1);
-	al_scene_write(scene, y_title(scene), AL_EDGE_PT, (first->top + lowest->bottom) / 2, 0,
+	al_scene_write(scene, left_title(scene), AL_EDGE_PT, (first->top + lowest->bottom) / 2, 0,
 		0.5);
 }
 
 /* ---- margins ---- */
 
-/* How far the first or last label on x reaches out of its frame. */
+/* How far the first or last label along the bottom reaches out of its frame. */
 static double overhang(const struct al_scene *scene, bool at_end)
 {
 	const double width = scene->frames[0].right - scene->frames[0].left;
 	double most = 0;
 
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
-		const struct al_ruler *ruler = &scene->x[panel];
+		const bool is_y = scene->plot->figure->is_horizontal;
+		const struct al_ruler *ruler = is_y ? &scene->y[panel] : &scene->x[panel];
 		const size_t n = ruler->ticks.n;
 		const struct al_tick *tick = &ruler->ticks.items[at_end && n > 0 ? n - 1 : 0];
-		const double x = al_scale_at(&ruler->scale, tick->value);
+		const double x = al_scale_at(&ruler->scale, tick->value)
+			- (is_y ? scene->frames[0].left : 0);
 		const double half = al_canvas_tick_width(scene->canvas, tick->label) / 2;
 		if (n > 0)
 			most = fmax(most, at_end ? x + half - width : half - x);
@@ -189,12 +203,14 @@ static double overhang(const struct al_scene *scene, bool at_end)
 	return most;
 }
 
-/* With the ticks themselves: in the first panels of rows, or in the others. */
+/* What is to the left, with ticks: of the first panels of rows, or of the others. */
 static double ticks_width(const struct al_scene *scene, bool is_first)
 {
-	double most = 0;
+	const bool has_names = scene->plot->figure->is_horizontal && is_first;
+	double most = has_names ? scene->slot_names.height_pt : 0;
 
-	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
+	for (size_t panel = 0; panel < scene->plot->n_panels && !scene->plot->figure->is_horizontal;
+		panel++)
 		if ((panel % al_scene_columns(scene) == 0) == is_first)
 			most = fmax(most, al_ticks_width(scene->canvas, &scene->y[panel].ticks));
 	return most + AL_TICK_GAP_PT + AL_TICK_PT;
@@ -202,7 +218,7 @@ static double ticks_width(const struct al_scene *scene, bool is_first)
 
 static double measure_left(struct al_scene *scene)
 {
-	struct al_label title = y_title(scene);
+	struct al_label title = left_title(scene);
 	double width = 0;
 
 	if (*title.text)
@@ -220,10 +236,11 @@ static double measure_right(struct al_scene *scene)
 
 static double measure_bottom(struct al_scene *scene)
 {
-	struct al_label title = x_title(scene);
+	struct al_label title = bottom_title(scene);
 	double height = 0;
-	double names = scene->plot->categories ? scene->slot_names.height_pt
-					       : al_line_height(scene->canvas, AL_FONT_TICK);
+	const bool has_names = scene->plot->categories && !scene->plot->figure->is_horizontal;
+	double names = has_names ? scene->slot_names.height_pt
+				 : al_line_height(scene->canvas, AL_FONT_TICK);
 
 	if (*title.text)
 		height = al_label_measure(scene->canvas, &title).height_pt + AL_TITLE_GAP_PT - 1;
@@ -272,7 +289,10 @@ static bool grow(double *margin, double needed)
 static double measure_between(const struct al_scene *scene)
 {
 	const double left = overhang(scene, false), right = overhang(scene, true);
-	const double ticks = scene->plot->figure->y.is_free ? ticks_width(scene, false) + 2 : 0;
+	const struct al_figure *figure = scene->plot->figure;
+	const double ticks = figure->y.is_free && !figure->is_horizontal
+		? ticks_width(scene, false) + 2
+		: 0;
 
 	return fmax(AL_PANEL_GAP_PT, right + 4 + fmax(left, ticks));
 }
@@ -280,11 +300,12 @@ static double measure_between(const struct al_scene *scene)
 /* From a row of panels to the next. */
 static double measure_above(const struct al_scene *scene)
 {
+	const struct al_figure *figure = scene->plot->figure;
 	const double ticks = AL_TICK_PT + AL_TICK_GAP_PT
 		+ al_line_height(scene->canvas, AL_FONT_TICK);
 
 	return panel_titles_height(scene) + AL_TITLE_GAP_PT
-		+ (scene->plot->figure->x.is_free ? ticks : 0);
+		+ ((figure->is_horizontal ? figure->y.is_free : figure->x.is_free) ? ticks : 0);
 }
 
 static bool grow_all(struct al_scene *scene, struct margins *m, double top)
@@ -348,16 +369,18 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 	if (!scene->has_end_labels && !settle(scene, err))
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
+		const bool is_lowest = al_scene_is_lowest(scene, panel);
+		const bool is_first = panel % al_scene_columns(scene) == 0;
 		add_panel_title(scene, panel);
-		if (scene->plot->categories && al_scene_is_lowest(scene, panel))
+		if (scene->plot->categories && (figure->is_horizontal ? is_first : is_lowest))
 			al_scene_add_slot_names(scene, panel);
-		if (!scene->plot->categories
-			&& (figure->x.is_free || al_scene_is_lowest(scene, panel)))
+		if (!scene->plot->categories && (figure->x.is_free || is_lowest))
 			al_scene_add_tick_labels(scene, panel, true, scene);
-		if (figure->y.is_free || panel % al_scene_columns(scene) == 0)
+		if (figure->y.is_free || (figure->is_horizontal ? is_lowest : is_first))
 			al_scene_add_tick_labels(scene, panel, false, scene);
 		al_scene_add_beneath(scene, panel);
 	}
 	add_axis_titles(scene);
+	al_scene_add_values(scene);
 	return true;
 }

@@ -3,13 +3,19 @@
 
 double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 {
-	return scene->frames[panel].left + al_scale_at(&scene->x[panel].scale, x);
+	const struct al_box *frame = &scene->frames[panel];
+
+	return (scene->plot->figure->is_horizontal ? frame->top : frame->left)
+		+ al_scale_at(&scene->x[panel].scale, x);
 }
 
 double al_scene_y(const struct al_scene *scene, size_t panel, double y)
 {
-	return al_scale_at(&scene->y[panel].scale, y) + scene->frames[panel].top
-		- scene->frames[0].top;
+	const struct al_box *frame = &scene->frames[panel], *first = &scene->frames[0];
+
+	return al_scale_at(&scene->y[panel].scale, y)
+		+ (scene->plot->figure->is_horizontal ? frame->left - first->left
+						      : frame->top - first->top);
 }
 
 double al_scene_clamped_y(const struct al_scene *scene, size_t panel, double y)

@@ -32,7 +32,7 @@ struct al_slot_names {
 	bool is_vertical;
 	double wrap_pt;
 	size_t stride; /* every so many-th is written */
-	double height_pt;
+	double height_pt; /* of horizontal bars, their width */
 };
 
 /* Of a ratio: along the leg, from the level of the greater value to that of the less; a thin line
@@ -48,7 +48,7 @@ struct al_scene {
 	struct al_arena *arena; /* the plot's */
 	double least_height_pt; /* of a frame */
 	struct al_box *frames; /* [n_panels] */
-	struct al_ruler *x, *y; /* [n_panels]; x from the left of a frame, y as on the first one */
+	struct al_ruler *x, *y; /* [n_panels]; x from where a frame begins, y as on the first one */
 	size_t least_asked_ticks; /* fewer of those that the figure asks for aren't taken */
 	struct al_slot_names slot_names; /* instead of ticks along x where it has slots */
 	struct al_label *labels; /* all text */
@@ -69,6 +69,8 @@ struct al_scene {
 size_t al_scene_columns(const struct al_scene *scene);
 bool al_scene_is_lowest(const struct al_scene *scene, size_t panel);
 
+/* Where a value is along its axis: from the left of the page or, for y, from the top; of
+ * horizontal bars the other way round. */
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
 double al_scene_y(const struct al_scene *scene, size_t panel, double y);
 /* The same, at the frame where y is beyond it: a logarithm has no value below zero. */
@@ -108,6 +110,11 @@ double al_ticks_width(struct al_canvas *canvas, const struct al_ticks *ticks);
 /* Names of the slots along x (slots.c): how they fit the slots; their places. */
 void al_scene_fit_slot_names(struct al_scene *scene);
 void al_scene_add_slot_names(struct al_scene *scene, size_t panel);
+
+/* The values at the ends of bars (values.c): the room that the widest takes along y; 0: there are
+ * none. */
+double al_scene_values_pt(const struct al_scene *scene);
+void al_scene_add_values(struct al_scene *scene);
 
 /* Lines beneath panels, at the bottom of the page: how high they are with what keeps them apart
  * (0: there are none), and their places (beneath.c). */

@@ -1,4 +1,4 @@
-/* Names of slots: the values of x below bars. */
+/* Names of slots: the values of x below bars, or to the left of those that lie. */
 
 #include "figure/scene.h"
 
@@ -21,6 +21,14 @@ static bool names_fit(struct al_scene *scene, const struct al_slot_names *names,
 	return true;
 }
 
+/* Whole, whatever room they take. */
+static void measure_beside(struct al_scene *scene, struct al_slot_names *names)
+{
+	for (size_t i = 0; i < scene->plot->n_categories; i++)
+		names->height_pt = fmax(names->height_pt,
+			al_canvas_tick_width(scene->canvas, scene->plot->categories[i]));
+}
+
 /* On one line; on up to three; upwards; every second, third ... upwards. */
 void al_scene_fit_slot_names(struct al_scene *scene)
 {
@@ -28,6 +36,10 @@ void al_scene_fit_slot_names(struct al_scene *scene)
 	double three_lines = 3.2 * al_line_height(scene->canvas, AL_FONT_TICK);
 
 	*names = (struct al_slot_names){.stride = 1};
+	if (scene->plot->figure->is_horizontal) {
+		measure_beside(scene, names);
+		return;
+	}
 	if (names_fit(scene, names, &names->height_pt))
 		return;
 	names->wrap_pt = al_scene_slot_pt(scene) - 3;
@@ -43,13 +55,18 @@ void al_scene_fit_slot_names(struct al_scene *scene)
 void al_scene_add_slot_names(struct al_scene *scene, size_t panel)
 {
 	const struct al_slot_names *names = &scene->slot_names;
-	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
+	const struct al_box *frame = &scene->frames[panel];
+	const double gap = AL_TICK_PT + AL_TICK_GAP_PT;
 
 	for (size_t i = 0; i < scene->plot->n_categories; i += names->stride) {
 		struct al_label label = al_tick_label(scene->plot->categories[i]);
 		label.is_vertical = names->is_vertical;
 		label.wrap_pt = names->wrap_pt;
 		label.align = AL_ALIGN_CENTER;
-		al_scene_write(scene, label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
+		const double at = al_scene_x(scene, panel, (double)i);
+		if (scene->plot->figure->is_horizontal)
+			al_scene_write(scene, label, frame->left - gap, at, 1, 0.5);
+		else
+			al_scene_write(scene, label, at, frame->bottom + gap, 0.5, 0);
 	}
 }

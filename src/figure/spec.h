@@ -108,7 +108,8 @@ struct al_figure {
 	struct al_axis x, y;
 	struct al_axis color; /* heatmap: what cells at (x, y) hold; x and y are whole numbers */
 	bool is_diverging; /* heatmap: two hues about zero */
-	bool writes_values; /* heatmap: in each cell, with two decimals */
+	bool writes_values; /* heatmap: in each cell, with two decimals; bar: at its end */
+	bool is_horizontal; /* bars: x runs down the page, y to the right */
 	bool leaves_diagonal; /* heatmap: of things with themselves; not drawn, and not in the
 				 colors' range */
 	const char *const *stacked; /* bar: columns stacked instead of y.column, at most

@@ -12,6 +12,9 @@ static const struct unit flops_units[] = {{1e18, "E"}, {1e15, "P"}, {1e12, "T"},
 	{1e6, "M"}, {1e3, "k"}, {1, ""}};
 static const struct unit byte_units[] = {{0x1p60, " EiB"}, {0x1p50, " PiB"}, {0x1p40, " TiB"},
 	{0x1p30, " GiB"}, {0x1p20, " MiB"}, {0x1p10, " KiB"}, {1, " B"}};
+/* That a column may ask for by name, besides those above. */
+static const struct unit decimal_bytes[] = {{1e12, " TB"}, {1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"},
+	{1, ""}};
 static const struct unit plain_units[] = {{1, ""}};
 
 static const struct unit *const units_of[] = {
@@ -158,4 +161,45 @@ void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al
 	}
 	al_ticks_label(&ticks, quantity, true);
 	strcpy(label, ticks.items[0].label);
+}
+
+/* The unit of that name, or the list's last. */
+static const struct unit *unit_named(const struct unit *unit, const char *name)
+{
+	while (unit->size > 1 && strcmp(unit->name + (*unit->name == ' '), name) != 0)
+		unit++;
+	return unit;
+}
+
+/* As tables do: in the column's unit, or in the base unit. */
+static const struct unit *unit_of(const struct al_column *column)
+{
+	static const struct unit one = {1, ""};
+
+	if (!column->scale)
+		return &one;
+	const struct unit *unit = unit_named(units_of[column->quantity], column->scale);
+	return unit->size == 1 && column->quantity == AL_QUANTITY_BYTES
+		? unit_named(decimal_bytes, column->scale)
+		: unit;
+}
+
+void al_value_label(char label[AL_TICK_LABEL_SIZE], mpq_srcptr value,
+	const struct al_column *column, int digits)
+{
+	const struct unit *unit = unit_of(column);
+	const double scaled = fabs(mpq_get_d(value)) / unit->size;
+	AL_ARENA(arena);
+
+	if (digits == AL_DIGITS_ALL && !column->scale) {
+		al_tick_label_rounded(label, mpq_get_d(value), column->quantity);
+		return;
+	}
+	if (digits == AL_DIGITS_ALL)
+		digits = scaled > 0 ? (int)fmin(9, fmax(0, 2 - floor(log10(scaled)))) : 0;
+	const char *decimal = al_exact_decimal(&arena,
+		al_exact_scaled(&arena, value, 1, (int64_t)unit->size), digits);
+	const bool is_negative = *decimal == '-';
+	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s%s", is_negative ? minus : "",
+		al_exact_grouped(&arena, decimal + is_negative), unit->name);
 }

@@ -68,6 +68,10 @@ void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_l
 /* Three digits of a single value: 1.28M, 0.0123. */
 void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al_quantity quantity);
 
+/* A value as its column has it: in its unit, with so many digits; AL_DIGITS_ALL: three digits. */
+void al_value_label(char label[AL_TICK_LABEL_SIZE], mpq_srcptr value,
+	const struct al_column *column, int digits);
+
 /* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */
 bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
 	double *least_pt);

@@ -192,6 +192,7 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("color", RECORD, 0), .record = &color_record, .or_text = AT(figure.color.column)},
 	{AL_KEY("diverging", BOOLEAN, AT(figure.is_diverging))},
 	{AL_KEY("values", BOOLEAN, AT(figure.writes_values))},
+	{AL_KEY("horizontal", BOOLEAN, AT(figure.is_horizontal))},
 	{AL_KEY("stacked", LIST, AT(figure.stacked)), .n_offset = AT(figure.n_stacked),
 		.most = AL_FIGURE_MOST_STACKED, .noun = "columns"},
 	{AL_KEY("series", TEXT, AT(figure.series))},

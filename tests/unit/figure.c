@@ -286,6 +286,37 @@ static void grouped_bars_agree_with_the_table(void **state)
 	}
 }
 
+static bool has_text(const struct drawing *d, const char *text)
+{
+	for (size_t i = 0; i < d->svg.n_texts; i++)
+		if (strcmp(d->svg.texts[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* 3, -9, nothing, 7.5, -2, 0 and 11, from the top down: to both sides of one line. */
+static void lying_bars_agree_with_the_table(void **state)
+{
+	static const double values[] = {3, -9, 7.5, -2, 0, 11};
+	struct drawing d;
+	struct marks bars;
+
+	(void)state;
+	open_drawing(&d, "lying-negative");
+	find_marks(&d, 0, 0, false, &bars);
+	assert_int_equal(bars.n, 6);
+	const double zero = bars.items[0]->box.left;
+	const double pt = (bars.items[0]->box.right - zero) / 3;
+	for (size_t i = 0; i < 6; i++) {
+		const struct svg_box *bar = &bars.items[i]->box;
+		assert_true(fabs(bar->right - fmax(zero, zero + values[i] * pt)) < tolerance_pt);
+		assert_true(fabs(bar->left - fmin(zero, zero + values[i] * pt)) < tolerance_pt);
+		assert_true(i == 0 || bar->top > bars.items[i - 1]->box.bottom);
+	}
+	assert_true(has_text(&d, "7.5") && has_text(&d, "\u22129"));
+	close_drawing(&d);
+}
+
 /* In each panel the highest bar, MHA's of 48 layers, reaches most of the way up, though one stands
  * for four times as many parameters as the other. */
 static void free_axes_fill_each_panel(void **state)
@@ -463,6 +494,7 @@ int main(void)
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
 		cmocka_unit_test(free_axes_fill_each_panel),
+		cmocka_unit_test(lying_bars_agree_with_the_table),
 		cmocka_unit_test(error_bars_are_as_long_as_the_spread),
 		cmocka_unit_test(log_bars_begin_a_power_below),
 		cmocka_unit_test(stacked_bars_agree_with_the_table),
