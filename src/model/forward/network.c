@@ -194,6 +194,16 @@ static bool read_factor(const struct al_network *network, const struct al_config
 				*out));
 }
 
+static bool read_epsilon(const struct al_network *network, const struct al_config_number *number,
+	double *out, struct al_error *err)
+{
+	return read_number(network, number, -1, out, err)
+		&& (*out >= 0
+			|| al_fail(err, AL_EINPUT, "%s: %s is missing or less than 0",
+				network->view->config_path,
+				number->n_keys ? number->keys[0] : "the norms' epsilon"));
+}
+
 static bool is_null(const struct al_network *network, const struct al_config_number *number)
 {
 	const struct al_item *node = al_config_find_first(network->config, number->keys,
@@ -277,7 +287,7 @@ static bool open_network(struct al_network *network, struct al_error *err)
 	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
 		&& read_factors(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
-		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
+		&& read_epsilon(network, &how->epsilon, &network->epsilon, err)
 		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)
 		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
 		&& read_number(network, &how->alibi, 0, &network->alibi, err)
