@@ -310,11 +310,15 @@ const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n
 	return catalog->symbols.items;
 }
 
-/* "q_bits" -> "\mathit{q\_bits}"; one letter stays as it is. */
+/* "R_K", "q_\mathrm{bits}", "\mathit{two\_words}"; one letter stays as it is. */
 static const char *latex_of_name(struct al_arena *arena, const char *name)
 {
-	if (name[0] && !name[1])
+	const size_t n = strlen(name);
+
+	if (n == 1 || (n == 3 && name[1] == '_'))
 		return al_strdup(arena, name);
+	if (n > 3 && name[1] == '_' && !strchr(name + 2, '_'))
+		return al_format(arena, "%c_\\mathrm{%s}", *name, name + 2);
 	AL_TEXT(text);
 	al_text_add(&text, "\\mathit{");
 	for (const char *p = name; *p; p++)

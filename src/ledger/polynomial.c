@@ -7,6 +7,8 @@
 struct replacements {
 	struct al_arena *arena;
 	struct al_substitutions all;
+	const struct al_substitution *asked; /* [n_asked] */
+	size_t n_asked;
 };
 
 static void add(struct replacements *to, const char *symbol, const struct al_formula *formula,
@@ -30,6 +32,15 @@ static bool add_number(struct replacements *to, const char *symbol, int64_t valu
 	return true;
 }
 
+/* A symbol that is asked to be replaced by a name, perhaps its own, is one, though a variant fixes
+ * it. */
+static bool stays(const struct replacements *in, const char *symbol)
+{
+	const struct al_substitution *found = AL_FIND(in->asked, in->n_asked, symbol);
+
+	return found && al_symbol_is_name(al_formula_source(found->formula));
+}
+
 /* Symbols fixed by the configured variant, and options. */
 static bool add_numbers(struct replacements *to, struct al_block *block, struct al_error *err)
 {
@@ -42,7 +53,7 @@ static bool add_numbers(struct replacements *to, struct al_block *block, struct 
 			return false;
 	for (size_t i = 0; i < block->configured->n_with; i++) {
 		const struct al_binding *with = &block->configured->with[i];
-		if (!AL_FIND(to->all.items, to->all.n, with->symbol)
+		if (!AL_FIND(to->all.items, to->all.n, with->symbol) && !stays(to, with->symbol)
 			&& !add_number(to, with->symbol, with->value, err))
 			return false;
 	}
@@ -62,8 +73,7 @@ static bool tensors_mention(const struct al_variant *variant, const char *symbol
  * d_value stays). Symbols that the variant itself declares stay, too: n_kv_heads of GQA. A quotient
  * such as d_model/n_heads is not one: it would make fractions of polynomials. A default is followed
  * into what else is replaced. */
-static void add_defaults(struct replacements *to, const struct al_block *block,
-	const struct al_substitution *asked, size_t n_asked)
+static void add_defaults(struct replacements *to, const struct al_block *block)
 {
 	const struct al_variant *variant = block->configured->variant;
 
@@ -73,7 +83,7 @@ static void add_defaults(struct replacements *to, const struct al_block *block,
 			&& tensors_mention(variant, al_formula_source(symbol->fallback))
 			&& !AL_FIND(variant->symbols, variant->n_symbols, symbol->name)
 			&& !al_block_gives(block, symbol->name)
-			&& !AL_FIND(asked, n_asked, symbol->name))
+			&& !AL_FIND(to->asked, to->n_asked, symbol->name))
 			add(to, symbol->name, symbol->fallback, &to->all);
 	}
 }
@@ -81,15 +91,15 @@ static void add_defaults(struct replacements *to, const struct al_block *block,
 /* The catalog's formulas see everything at once: numbers, what is asked for where it isn't a
  * number already, and defaults. Within what is asked for, numbers and defaults hold. */
 static bool collect(struct replacements *to, struct replacements *inner, struct al_block *block,
-	const struct al_substitution *asked, size_t n_asked, struct al_error *err)
+	struct al_error *err)
 {
 	if (!add_numbers(inner, block, err) || !add_numbers(to, block, err))
 		return false;
-	add_defaults(inner, block, asked, n_asked);
-	for (size_t i = 0; i < n_asked; i++)
-		if (!AL_FIND(to->all.items, to->all.n, asked[i].symbol))
-			add(to, asked[i].symbol, asked[i].formula, &inner->all);
-	add_defaults(to, block, asked, n_asked);
+	add_defaults(inner, block);
+	for (size_t i = 0; i < to->n_asked; i++)
+		if (!AL_FIND(to->all.items, to->all.n, to->asked[i].symbol))
+			add(to, to->asked[i].symbol, to->asked[i].formula, &inner->all);
+	add_defaults(to, block);
 	return true;
 }
 
@@ -115,12 +125,45 @@ static bool find_times(const struct lines *of, const struct al_block *block,
 	return true;
 }
 
-static bool add_line(struct al_polynomial *sum, const struct lines *of,
-	const struct al_block *block, const struct al_entry *entry, const struct replacements *in,
+/* Does the line depend on a symbol that stays one, though the variant fixes it? */
+static bool depends_on_fixed(const struct al_block *block, const struct al_entry *entry,
+	const struct replacements *in)
+{
+	const struct al_configured_variant *configured = block->configured;
+
+	for (size_t i = 0; entry->when && i < configured->n_with; i++)
+		if (stays(in, configured->with[i].symbol)
+			&& al_formula_mentions(entry->when, configured->with[i].symbol))
+			return true;
+	return false;
+}
+
+/* What is fixed decides, also where it stays a symbol. */
+static bool find_condition(struct al_block *block, const struct al_entry *entry,
+	const struct replacements *in, const struct al_formula **when, bool *is_there,
 	struct al_error *err)
 {
+	const struct al_scope scope = al_block_scope(block);
+
+	*is_there = true;
+	*when = entry->when;
+	if (!depends_on_fixed(block, entry, in))
+		return true;
+	*when = NULL;
+	return al_formula_holds(entry->when, &scope, is_there, err);
+}
+
+static bool add_line(struct al_polynomial *sum, const struct lines *of, struct al_block *block,
+	const struct al_entry *entry, const struct replacements *in, struct al_error *err)
+{
 	struct al_line line = al_line_of(block, of->list, entry);
-	struct al_product product = {.when = entry->when};
+	struct al_product product = {0};
+	bool is_there;
+
+	if (!find_condition(block, entry, in, &product.when, &is_there, err))
+		return false;
+	if (!is_there)
+		return true;
 
 	for (size_t i = 0; i < line.n_dims; i++)
 		product.factors[product.n++] = line.dims[i];
@@ -154,11 +197,13 @@ static bool sum_up(struct al_ledger *ledger, const struct lines *of,
 {
 	struct al_block *block = &ledger->block;
 	AL_ARENA(arena);
-	struct replacements in = {.arena = &arena}, inner = {.arena = &arena};
+	const struct replacements none = {.arena = &arena,
+		.asked = substitutions,
+		.n_asked = n_substitutions};
+	struct replacements in = none, inner = none;
 
 	*out = al_polynomial_from_int(0);
-	if (al_block_check_per(block, err)
-		&& collect(&in, &inner, block, substitutions, n_substitutions, err)
+	if (al_block_check_per(block, err) && collect(&in, &inner, block, err)
 		&& sum_lines(*out, of, block, &in, err))
 		return true;
 	al_polynomial_destroy(*out);

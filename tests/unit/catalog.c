@@ -149,7 +149,9 @@ static void symbols_have_latex(void **state)
 		assert_text(symbols[i].title);
 	}
 	assert_string_equal(al_catalog_latex(catalog, "n_heads"), "n");
-	assert_string_equal(al_catalog_latex(catalog, "q_bits"), "\\mathit{q\\_bits}");
+	assert_string_equal(al_catalog_latex(catalog, "q_bits"), "q_\\mathrm{bits}");
+	assert_string_equal(al_catalog_latex(catalog, "R_K"), "R_K");
+	assert_string_equal(al_catalog_latex(catalog, "a_b_c"), "\\mathit{a\\_b\\_c}");
 	assert_string_equal(al_catalog_latex(catalog, "n"), "n");
 }
 
