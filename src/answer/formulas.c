@@ -3,7 +3,7 @@
 
 struct record {
 	const struct al_formulas *of;
-	const char *variant, *title;
+	const char *variant;
 	struct al_polynomial *parameters, *difference; /* difference NULL: none is asked for */
 	int degree; /* -1: not decided */
 	struct al_text cache, cache_latex;
@@ -43,11 +43,10 @@ static void get_cache(struct al_table *table, struct al_cell *cell, const void *
 		al_cell_set_text(table, cell, r->cache.data);
 }
 
-enum { WITH_TITLE = 1, WITH_ORDER = 2, WITH_DIFFERENCE = 4 };
+enum { WITH_ORDER = 1, WITH_DIFFERENCE = 2 };
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, variant, "Variant")},
-	{AL_SHOW(struct record, title, "Name"), .when = WITH_TITLE},
 	{{.key = "order", .title = "Order"}, .get = get_order, .when = WITH_ORDER},
 	{{.key = "parameters", .title = "Parameters"}, .get = get_parameters},
 	{{.key = "difference"}, .get = get_difference, .when = WITH_DIFFERENCE},
@@ -58,8 +57,7 @@ static const struct al_table_field fields[] = {
 void al_formulas_begin(const struct al_formulas *f, struct al_table *table)
 {
 	al_table_add_fields(table, fields,
-		(f->has_titles ? WITH_TITLE : 0) | (f->order ? WITH_ORDER : 0)
-			| (f->reference ? WITH_DIFFERENCE : 0));
+		(f->order ? WITH_ORDER : 0) | (f->reference ? WITH_DIFFERENCE : 0));
 	if (f->reference)
 		table->columns[al_table_find_column(table, "difference")].title =
 			al_format(&table->arena, "Difference to %s", f->against.name);
@@ -129,7 +127,7 @@ static bool find_order(struct record *r, struct al_table *table, struct al_error
 bool al_formulas_add(const struct al_formulas *f, struct al_table *table,
 	const struct al_configured_variant *configured, struct al_error *err)
 {
-	struct record r = {f, configured->name, configured->variant->title, .degree = -1};
+	struct record r = {f, configured->name, .degree = -1};
 	struct al_ledger *ledger = open_ledger(f, configured, err);
 
 	if (!ledger

@@ -16,7 +16,6 @@ struct al_formulas {
 	bool is_survey; /* a variant without an order ends nothing */
 	struct al_configured_variant against; /* what the column of differences is against */
 	struct al_polynomial *reference; /* its parameters; NULL: there is no such column */
-	bool has_titles; /* a column of variants' titles */
 };
 
 void al_formulas_begin(const struct al_formulas *formulas, struct al_table *table);

@@ -39,5 +39,5 @@ void al_session_add_page(struct al_session *session, const char *file,
 	al_page_begin(out, &head);
 	for (size_t i = 0; i < session->n_tables; i++)
 		add_table(out, chart, session->tables[i]);
-	al_page_end(out, &head, command, NULL);
+	al_page_end(out, command, NULL);
 }

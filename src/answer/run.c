@@ -256,7 +256,7 @@ static void put_page(struct jobs *jobs)
 	struct al_session *session = jobs->session;
 	struct al_text *file;
 
-	al_page_end(&jobs->page, &page_head, al_session_command_text(session), NULL);
+	al_page_end(&jobs->page, al_session_command_text(session), NULL);
 	file = al_files_add_path(&session->files, jobs->report);
 	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }

@@ -108,7 +108,6 @@ struct al_command {
 	X(fit, LIGHT, "Cost", "largest batch, context or model that fits on a device") \
 	X(diff, LIGHT, "Cost", "why two answers differ, setting by setting") \
 	X(sweep, LIGHT, "Cost", "curve of a count or size over one or more symbols") \
-	X(explore, LIGHT, "Cost", "interactive HTML page: formulas, sliders and live plots") \
 	X(inspect, LIGHT, "Weights", "tensors and attention layers of a checkpoint") \
 	X(reconcile, LIGHT, "Weights", \
 		"compare stored with expected tensors; exits 1 if they differ") \

@@ -63,7 +63,6 @@ enum al_per {
 	AL_PER_PAIR, /* activations, in addition to token and sequence */
 	AL_N_PERS,
 };
-extern const char *const al_per_names[AL_N_PERS];
 
 /* By which attention kernel: eager, or flash; an eager one that repeats keys and values for each
  * query head saves these ("repeated") in place of the group's own ("grouped"). */

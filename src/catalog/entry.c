@@ -20,7 +20,7 @@ const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS] = {
 	"buffer",
 	"scale",
 };
-const char *const al_per_names[AL_N_PERS] = {
+static const char *const per_names[AL_N_PERS] = {
 	"module",
 	"layer",
 	"group",
@@ -104,15 +104,14 @@ size_t al_entry_formulas(const struct al_entry *entry,
 /* Over what it may be shared, or with what it grows. */
 #define PER(first, last, absent) \
 	{ \
-		AL_KEY("per", WORD, AT(per)), .words = al_per_names + (first), \
+		AL_KEY("per", WORD, AT(per)), .words = per_names + (first), \
 					      .n_words = (last) - (first) + 1, .least = (first), \
 					      .fallback = (absent) \
 	}
 #define SHARED \
 	{ \
-		AL_KEY("shared", WORD, AT(shared)), .words = al_per_names, \
-						    .n_words = AL_PER_MODEL + 1, \
-						    .fallback = AL_PER_MODULE \
+		AL_KEY("shared", WORD, AT(shared)), \
+			.words = per_names, .n_words = AL_PER_MODEL + 1, .fallback = AL_PER_MODULE \
 	}
 
 static const struct al_field tensor_fields[] = {

@@ -45,12 +45,6 @@ void al_formula_each_symbol(const struct al_formula *formula,
 /* Is the symbol anywhere in the formula? NULL, a formula that was left out, names none. */
 bool al_formula_mentions(const struct al_formula *formula, const char *symbol);
 
-/* Adds the formula as other programs read it: operands before their operator, blanks between them.
- * "n_heads d_head *"; of a sign "~", of not "!", of min and max how many they take: "min:2"; of a
- * list's item "x[]" behind its index. */
-struct al_text;
-void al_formula_postfix(const struct al_formula *formula, struct al_text *out);
-
 /* ---- values ---- */
 
 enum al_value_kind {

@@ -371,7 +371,6 @@ class Pages(unittest.TestCase):
                 ['memory', 'llama-3-8b', '--device', 'H100', '--only', 'bounds', '-o', 'bounds.csv', *page],
                 ['fit', 'gpt2', '--solve', 'batch', '--engine', 'vllm', '--device', 'H100', *page], ['fit', 'gpt2', *page],
                 ['sweep', 'gpt2', '--over', 'seq=1k,2k', '--measure', 'cache', '--figure', 'curve.svg', *page],
-                ['explore', '-o', 'it\'s.html'], ['explore', 'gpt2', '--variant', 'mha,mqa', '-f', 'json', '-o', 'a sub/e.html'],
                 ['run', os.path.abspath('scenarios/example-variants.json'), '-o', 'a sub/out', *page],
                 ['audit', os.path.basename(twins), '--heads', '6:2', '--null', '1', '--seed', '4', *page],
                 ['audit', '--heads', '6:2', '--across', '--tables', 'a sub/t', '--figures', 'a sub/f', '-o', 'audit.md', *page,

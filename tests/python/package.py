@@ -206,9 +206,9 @@ class Memory(unittest.TestCase):
 
 class Life(unittest.TestCase):
     def test_memory_outlives_the_answer(self):
-        page = al.explore("gpt2").files["memory.html"]
+        copy = al.compress(al.Checkpoint(tensors(), config()), method="identity", force=True).files["memory/config.json"]
         gc.collect()
-        self.assertIn(b"<html", bytes(page[:200]))
+        self.assertEqual(json.loads(bytes(copy))["model_type"], config()["model_type"])
 
     def test_references(self):
         given = tensors()

@@ -542,37 +542,6 @@ static void values_change_their_kind(void **state)
 	mpq_clear(q);
 }
 
-/* ---- for other programs ---- */
-
-static void puts_operands_before_operators(void **state)
-{
-	static const struct {
-		const char *formula, *postfix;
-	} cases[] = {
-		{"n_heads*d_head", "n_heads d_head *"},
-		{"-(a - 2)^3/b", "a 2 - 3 ^ ~ b /"},
-		{"if(not x and y >= 1, min(a, b, 7), ceil_div(a, 2))",
-			"x ! y 1 >= and a b 7 min:3 a 2 ceil_div if"},
-		{"layer_types[layer + 1] == 'full'", "layer 1 + layer_types[] 'full' =="},
-		{"123456789012345678901234567890", "123456789012345678901234567890"},
-	};
-	struct al_arena arena;
-
-	(void)state;
-	al_arena_init(&arena);
-	for (size_t i = 0; i < N_OF(cases); i++) {
-		const struct al_formula *formula;
-		struct al_text text;
-		assert_true(al_formula_parse(&arena, cases[i].formula, AL_DIALECT_CATALOG, &formula,
-			NULL));
-		al_text_init(&text);
-		al_formula_postfix(formula, &text);
-		assert_string_equal(text.data, cases[i].postfix);
-		al_text_finish(&text);
-	}
-	al_arena_finish(&arena);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,7 +556,6 @@ int main(void)
 		cmocka_unit_test(says_what_a_value_hangs_on),
 		cmocka_unit_test(substitutes_in_the_text),
 		cmocka_unit_test(values_change_their_kind),
-		cmocka_unit_test(puts_operands_before_operators),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

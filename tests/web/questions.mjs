@@ -29,7 +29,7 @@ await assert.rejects(ask('cache config.json'), /config.json/);
 await assert.rejects(ask('audit gpt2'), /this is the light program/);
 
 // files that are written, and no answer as one
-const written = await run('explore llama-3-8b -o page.html');
+const written = await run('count llama-3-8b --report page.html');
 assert.equal(written.status, 0);
 assert.deepEqual(Object.keys(written.files), ['page.html']);
 assert.ok(new TextDecoder().decode(written.files['page.html']).includes('<html'));

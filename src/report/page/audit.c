@@ -244,5 +244,5 @@ void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 		add_pairs(out, &heads);
 	add_tables(out, page, &heads);
 	al_page_glossary(out, terms, sizeof(terms) / sizeof(*terms));
-	al_page_end(out, &page->head, page->command, page->summary);
+	al_page_end(out, page->command, page->summary);
 }

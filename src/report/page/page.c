@@ -15,15 +15,6 @@ static const struct al_embedded *file(const char *name)
 	return al_embedded_find(&al_embedded_page, name);
 }
 
-/* "explorer-style"; NULL: the page has no style of its own. */
-static const struct al_embedded *own_style(const char *own)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "%s-style", own ? own : "");
-	return own ? file(name) : NULL;
-}
-
 /* The SHA-256 of each in base 64, as a policy names a script or a style that may be in the page. */
 static const struct {
 	const char *name, *digest;
@@ -33,7 +24,7 @@ static const struct {
 
 static void add_source(struct al_text *out, const struct al_embedded *text)
 {
-	for (size_t i = 0; text && i < sizeof(digests) / sizeof(*digests); i++)
+	for (size_t i = 0; i < sizeof(digests) / sizeof(*digests); i++)
 		if (strcmp(digests[i].name, text->name) == 0)
 			al_text_addf(out, " 'sha256-%s'", digests[i].digest);
 }
@@ -45,19 +36,10 @@ static void add_policy(struct al_text *out, const struct al_page_head *head)
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 		"style-src");
 	add_source(out, file("style"));
-	add_source(out, own_style(head->own));
 	al_text_add(out, "; script-src");
 	add_source(out, file("script"));
-	add_source(out, head->own ? file(head->own) : NULL);
 	al_text_addf(out, "; %sbase-uri 'none'; form-action 'none'\">\n",
 		head->has_pictures ? "img-src data:; " : "");
-}
-
-static void add_styles(struct al_text *out, const struct al_page_head *head)
-{
-	al_text_addf(out, "<style>%s</style>\n", file("style")->text);
-	if (head->own)
-		al_text_addf(out, "<style>%s</style>\n", own_style(head->own)->text);
 }
 
 static void add_facts(struct al_text *out, const struct al_texts *facts)
@@ -77,7 +59,7 @@ void al_page_begin(struct al_text *out, const struct al_page_head *head)
 		"<meta name=\"color-scheme\" content=\"light dark\">\n"
 		"<title>%s \342\200\223 attnledger</title>\n",
 		head->title);
-	add_styles(out, head);
+	al_text_addf(out, "<style>%s</style>\n", file("style")->text);
 	al_html_addf(out, "</head>\n<body><main>\n<header><h1>%s</h1>", head->title);
 	add_facts(out, &head->facts);
 	al_text_add(out, "<button id=\"theme\" hidden>Light or dark</button></header>\n");
@@ -164,8 +146,7 @@ void al_page_glossary(struct al_text *out, const struct al_page_term *terms, siz
 
 /* ---- end ---- */
 
-void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
-	const struct al_table *noted)
+void al_page_end(struct al_text *out, const char *command, const struct al_table *noted)
 {
 	al_page_begin_section(out, "made", "How this was made", NULL);
 	al_page_command(out, command);
@@ -177,8 +158,5 @@ void al_page_end(struct al_text *out, const struct al_page_head *head, const cha
 	}
 	al_text_addf(out, "<li>attnledger %s\n</ul>", al_version());
 	al_page_end_section(out);
-	al_text_addf(out, "</main>\n<script>%s</script>\n", file("script")->text);
-	if (head->own)
-		al_text_addf(out, "<script>%s</script>\n", file(head->own)->text);
-	al_text_add(out, "</body></html>\n");
+	al_text_addf(out, "</main>\n<script>%s</script>\n</body></html>\n", file("script")->text);
 }

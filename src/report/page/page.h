@@ -17,15 +17,12 @@ struct al_page_head {
 	struct al_texts facts; /* one line below it */
 	const char *summary; /* the answer's claim, as a pattern; NULL: there is none */
 	bool has_pictures; /* from `data:` addresses */
-	const char *own; /* a style and a script in addition to those of all pages: OWN-style.css,
-			    OWN.js; NULL: none */
 };
 
 void al_page_begin(struct al_text *out, const struct al_page_head *head);
 
 /* The last section: the command that made the page, what it notes, and the version. */
-void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
-	const struct al_table *noted);
+void al_page_end(struct al_text *out, const char *command, const struct al_table *noted);
 
 /* A section; `text` explains how to read its content, NULL: none. */
 void al_page_begin_section(struct al_text *out, const char *id, const char *title,
