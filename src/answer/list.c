@@ -137,12 +137,15 @@ static const struct al_embedded_list *files_of(const struct kind *kind)
 
 /* Title and source have the same keys in every kind of file. */
 struct file_record {
-	const char *name, *title, *source;
+	const char *name, *title, *idea, *source;
 };
+
+enum { WITH_IDEA = 1 };
 
 static const struct al_table_field file_fields[] = {
 	{AL_SHOW_KEY(struct file_record, name, "Name")},
 	{AL_SHOW(struct file_record, title, "Title")},
+	{AL_SHOW(struct file_record, idea, "Idea"), .when = WITH_IDEA},
 	{AL_SHOW(struct file_record, source, "Source")},
 	AL_FIELDS_END,
 };
@@ -163,7 +166,8 @@ static bool add_file(struct al_table *table, const struct al_embedded *file, str
 	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
 		return false;
 	al_table_add_record(table,
-		&(struct file_record){file->name, text_of(&doc, "title"), text_of(&doc, "source")});
+		&(struct file_record){file->name, text_of(&doc, "title"), text_of(&doc, "idea"),
+			text_of(&doc, "source")});
 	return true;
 }
 
@@ -177,14 +181,15 @@ static bool add_own_families(struct al_session *session, struct al_table *table,
 		return false;
 	for (size_t i = 0; (family = al_catalog_added_family(session->catalog, i)); i++)
 		al_table_add_record(table,
-			&(struct file_record){family->name, family->title, family->file});
+			&(struct file_record){family->name, family->title, .source = family->file});
 	return true;
 }
 
 static bool list_files(struct al_session *session, const struct kind *kind, struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	struct al_table *table = al_session_table(session, kind->name, file_fields, 0, "%s", "");
+	struct al_table *table = al_session_table(session, kind->name, file_fields,
+		!kind->files && kind->kind == AL_CATALOG_VARIANTS ? WITH_IDEA : 0, "%s", "");
 
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))

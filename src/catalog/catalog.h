@@ -200,6 +200,7 @@ struct al_pass;
 
 struct al_variant {
 	const char *name, *title, *source;
+	const char *idea; /* what it changes, as others may, too: "low rank"; NULL: not given */
 	const char *file; /* "built-in" or the path: for messages */
 	struct al_named_text *symbols; /* the variant's own symbols and what they mean */
 	size_t n_symbols;

@@ -283,6 +283,7 @@ static const struct al_field variant_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("idea", TEXT, AT(idea))},
 	NAMES("symbols", AT(symbols), AT(n_symbols), struct al_named_text, read_symbol),
 	NAMES("options", AT(options), AT(n_options), struct al_option, read_option),
 	NAMES("defaults", AT(defaults), AT(n_defaults), struct al_symbol, read_default),

@@ -72,20 +72,46 @@ bool al_configured_variant_tie(struct al_arena *arena,
 	return true;
 }
 
-/* "true" and "false" for an option, a whole number for a symbol. */
-static bool read_value(const struct al_variant *variant, struct al_settings *scratch,
+/* "4/5": in the first four of every five layers. */
+static bool read_layers(struct al_configured_variant *configured, const char *text)
+{
+	const size_t n = al_read_digits(text, &configured->n_on);
+
+	return n > 0 && text[n] == '/'
+		&& text[n + 1 + al_read_digits(text + n + 1, &configured->n_of)] == '\0'
+		&& configured->n_on > 0 && configured->n_on < configured->n_of;
+}
+
+static bool read_option(struct al_configured_variant *configured, const char *key, const char *text,
+	int64_t *value, struct al_error *err)
+{
+	const char *name = configured->variant->name;
+
+	*value = strcmp(text, "false") != 0;
+	if (!*value || strcmp(text, "true") == 0)
+		return true;
+	if (configured->alternating)
+		return al_fail(err, AL_EINPUT,
+			"variant %s: %s is \"%s\", expected true or false: only one option "
+			"may differ by layer, and %s does",
+			name, key, text, configured->alternating);
+	configured->alternating = key;
+	return read_layers(configured, text)
+		|| al_fail(err, AL_EINPUT,
+			"variant %s: %s is \"%s\", expected true, false, or a share of layers such "
+			"as 4/5",
+			name, key, text);
+}
+
+/* "true", "false" or "4/5" for an option, a whole number for a symbol. */
+static bool read_value(struct al_configured_variant *configured, struct al_settings *scratch,
 	const char *change, const char *key, int64_t *value, struct al_error *err)
 {
+	const struct al_variant *variant = configured->variant;
 	const struct al_setting *setting;
-	const char *text = change + strlen(key) + 1;
 
-	if (al_variant_has_option(variant, key)) {
-		*value = strcmp(text, "true") == 0;
-		return *value || strcmp(text, "false") == 0
-			|| al_fail(err, AL_EINPUT,
-				"variant %s: %s is \"%s\", expected true or false", variant->name,
-				key, text);
-	}
+	if (al_variant_has_option(variant, key))
+		return read_option(configured, key, change + strlen(key) + 1, value, err);
 	const char *origin = al_format(&scratch->arena, "variant %s", variant->name);
 	if (!al_settings_parse(scratch, change, origin, err)
 		|| !al_settings_get(scratch, key, &setting, err))
@@ -105,7 +131,7 @@ static bool add_change(struct al_arena *arena, struct al_configured_variant *con
 			configured->variant->name, change);
 
 	const char *key = al_strndup(arena, change, (size_t)(equals - change));
-	if (!read_value(configured->variant, scratch, change, key, &value, err))
+	if (!read_value(configured, scratch, change, key, &value, err))
 		return false;
 	return al_configured_variant_set(arena, configured, key, value, scratch->symbols,
 		scratch->n_symbols, err);

@@ -11,6 +11,9 @@ struct al_configured_variant {
 	const char *title; /* what people read; NULL: the name */
 	struct al_binding *with; /* symbols, and options as 0 or 1 */
 	size_t n_with;
+	const char *alternating; /* one of these options, which only the first n_on of every n_of
+				    attention layers have; NULL: none */
+	int64_t n_on, n_of;
 	const struct al_substitution
 		*tied; /* of a scenario: what gives some of them in each case, see below */
 	size_t n_tied;
@@ -49,9 +52,9 @@ bool al_configured_variant_tie(struct al_arena *arena,
 bool al_configured_variant_check(const struct al_configured_variant *configured,
 	const struct al_symbol *symbols, size_t n_symbols, struct al_error *err) AL_MUST_CHECK;
 
-/* Parses "gqa", "gqa:n_kv_heads=4,biases=true" or "FILE.json:...", or "own": a model's own
- * attention, under the basis per=whole. Its name is the variant's with the changes:
- * "gqa:n_kv_heads=4,biases=true". */
+/* Parses "gqa", "gqa:n_kv_heads=4,biases=true", "gqa:sliding=4/5,window=1024" or "FILE.json:...",
+ * or "own": a model's own attention, under the basis per=whole. Its name is the variant's with the
+ * changes: "gqa:n_kv_heads=4,biases=true". */
 bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *catalog,
 	const char *text, struct al_configured_variant *out, struct al_error *err) AL_MUST_CHECK;
 

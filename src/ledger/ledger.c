@@ -275,6 +275,10 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 		.basis = *ask->basis,
 		.is_model = ask->family || ask->basis->per == AL_BASIS_WHOLE,
 		.has_block = !ask->family};
+	if (!ledger->is_model && ask->configured->alternating)
+		return al_fail(err, AL_EINPUT,
+			"variant %s: layers of one model differ in %s; name a model, with --whole",
+			ask->configured->name, ask->configured->alternating);
 	if (ledger->has_block
 		&& !al_block_init(&ledger->block, ask->configured, settings, ask->basis, err))
 		return false;

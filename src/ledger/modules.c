@@ -151,19 +151,21 @@ static const struct al_configured_variant *configured_of(const struct al_ledger 
 
 /* A variant in place of all makes modules equal that weren't. */
 static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
-	const struct al_model_item *of)
+	const struct al_model_item *of, const struct al_configured_variant *configured)
 {
-	for (size_t i = 0; configured_of(ledger, of) && i < ledger->n_modules; i++) {
+	for (size_t i = 0; configured && i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (module->layer == of->layer && module->extra == of->extra
-			&& module->uses == of->uses && module->of->module == of->module)
+			&& module->uses == of->uses && module->of->module == of->module
+			&& module->configured.with == configured->with)
 			return module;
 	}
 	return NULL;
 }
 
+/* `configured` NULL: the model's own. */
 static bool open_module(struct al_ledger *ledger, const struct al_model_item *of,
-	struct al_error *err)
+	const struct al_configured_variant *configured, struct al_error *err)
 {
 	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];
 	const enum al_component component = of->extra ? AL_COMPONENT_MTP : of->module->component;
@@ -171,7 +173,6 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_item *of
 
 	*out = (struct al_ledger_module){.name = of->module->name,
 		.of = of,
-		.copies = of->copies,
 		.uses = of->uses,
 		.layer = is_tower ? -1 : of->layer,
 		.extra = of->extra,
@@ -179,13 +180,12 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_item *of
 		.sees_text = component == AL_COMPONENT_TEXT,
 		.is_cross = of->module->is_cross,
 		.is_encoder = of->module->stack == AL_STACK_ENCODER};
-	out->configured = configured_of(ledger, of)
-		? *configured_of(ledger, of)
-		: (struct al_configured_variant){.variant = of->variant,
-			.name = of->variant->name,
-			.with = of->with,
-			.n_with = of->n_with,
-			.is_models_own = true};
+	out->configured = configured ? *configured
+				     : (struct al_configured_variant){.variant = of->variant,
+					     .name = of->variant->name,
+					     .with = of->with,
+					     .n_with = of->n_with,
+					     .is_models_own = true};
 	struct al_block *block = al_new(&ledger->tensor_list.arena, struct al_block);
 	if (!al_ledger_layers(ledger, &of->module->loops, of->module->component, &out->n_layers,
 		    err)
@@ -198,19 +198,79 @@ static bool open_module(struct al_ledger *ledger, const struct al_model_item *of
 	return open_device(ledger, out, err);
 }
 
+static bool add_copies(struct al_ledger *ledger, const struct al_model_item *of, int64_t copies,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	struct al_ledger_module *module = find_equal(ledger, of, configured);
+
+	if (copies == 0)
+		return true;
+	if (!module && !open_module(ledger, of, configured, err))
+		return false;
+	if (!module)
+		module = &ledger->modules[ledger->n_modules - 1];
+	module->copies += copies;
+	return true;
+}
+
+/* ---- options that some layers have ---- */
+
+/* Of the first `n` layers, how many have the option. */
+static int64_t n_with_option(const struct al_configured_variant *configured, int64_t n)
+{
+	const int64_t rest = n % configured->n_of;
+
+	return n / configured->n_of * configured->n_on
+		+ (rest < configured->n_on ? rest : configured->n_on);
+}
+
+/* The variant of the layers that don't have it. */
+static const struct al_configured_variant *without_option(struct al_ledger *ledger)
+{
+	const struct al_configured_variant *configured = ledger->ask.configured;
+	struct al_configured_variant *out = al_new(&ledger->tensor_list.arena,
+		struct al_configured_variant);
+
+	*out = *configured;
+	out->with = al_new_array(&ledger->tensor_list.arena, struct al_binding, configured->n_with);
+	for (size_t i = 0; i < configured->n_with; i++)
+		out->with[i] = configured->with[i];
+	set_binding(out, configured->alternating, 0);
+	return out;
+}
+
+/* `without` NULL: all layers are alike; `n` counts those that came before. */
+static bool add_module(struct al_ledger *ledger, const struct al_model_item *of,
+	const struct al_configured_variant *without, int64_t *n, struct al_error *err)
+{
+	const struct al_configured_variant *configured = configured_of(ledger, of);
+
+	if (!configured || !without)
+		return add_copies(ledger, of, of->copies, configured, err);
+	if (of->uses > 1)
+		return al_fail(err, AL_EINPUT,
+			"variant %s: layers that share a module can't differ in %s",
+			configured->name, configured->alternating);
+	const int64_t with = n_with_option(configured, *n + of->copies)
+		- n_with_option(configured, *n);
+	*n += of->copies;
+	return add_copies(ledger, of, with, configured, err)
+		&& add_copies(ledger, of, of->copies - with, without, err);
+}
+
 bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_tensor_list *tensor_list = &ledger->tensor_list;
+	const struct al_configured_variant *configured = ledger->ask.configured, *without = NULL;
+	int64_t n = 0;
 
+	if (configured && configured->alternating)
+		without = without_option(ledger);
 	ledger->modules = al_new_array(&ledger->tensor_list.arena, struct al_ledger_module,
-		tensor_list->n_modules);
-	for (size_t i = 0; i < tensor_list->n_modules; i++) {
-		struct al_ledger_module *equal = find_equal(ledger, &tensor_list->modules[i]);
-		if (equal)
-			equal->copies += tensor_list->modules[i].copies;
-		else if (!open_module(ledger, &tensor_list->modules[i], err))
+		tensor_list->n_modules * (without ? 2 : 1));
+	for (size_t i = 0; i < tensor_list->n_modules; i++)
+		if (!add_module(ledger, &tensor_list->modules[i], without, &n, err))
 			return al_in(err, "%s", tensor_list->modules[i].name);
-	}
 	return true;
 }
 

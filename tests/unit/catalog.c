@@ -441,11 +441,11 @@ static const struct {
 		"tests/data: contains no config.json; give a model's folder, its config.json or a "
 		"name from `list models`"},
 	{find_model, "src/catalog/variants/mha.json",
-		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
+		"src/catalog/variants/mha.json:5:11: unknown key \"idea\" (known: name, "
 		"title, source, year, symbols, family, config)"},
 	{find_variant, "src/catalog/models/bert-base.json",
 		"src/catalog/models/bert-base.json:5:11: unknown key \"year\" (known: name, "
-		"title, source, symbols, options, defaults, tp, tensors, cache, activations, "
+		"title, source, idea, symbols, options, defaults, tp, tensors, cache, activations, "
 		"products, "
 		"pass, checks)"},
 };

@@ -951,7 +951,8 @@ static const struct refusal {
 		"variant gqa: n_kv_heads is \"4k\", expected a whole number of at least 0 and "
 		"below 2^53"},
 	{{"gqa:biases=yes", NULL, NULL, NULL}, AL_PARAMETERS,
-		"variant gqa: biases is \"yes\", expected true or false"},
+		"variant gqa: biases is \"yes\", expected true, false, or a share of layers such "
+		"as 4/5"},
 	{{"gqa:d_head=4,d_head=4", NULL, NULL, NULL}, AL_PARAMETERS,
 		"variant gqa (built-in): \"d_head\" is set twice"},
 	/* bases */
