@@ -24,6 +24,10 @@ document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: moved, bubbles:
 '''
 
 
+def answer(*words):
+    return json.loads(subprocess.run([pages.PROGRAM, *words, '-f', 'json'], stdout=subprocess.PIPE, check=True).stdout)
+
+
 def ask(*words, cwd=None):
     out = subprocess.run([pages.PROGRAM, *words, '-f', 'json'], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return json.loads(out.stdout)['answer']['text'] if out.returncode < 2 else out.stderr.strip()
@@ -68,10 +72,10 @@ class Engine(unittest.TestCase):
         for model, seq in ('llama-3-8b', 8192), ('deepseek-v3', 131072), ('gemma-2-2b', 3000), ('gpt2', 1024):
             with self.subTest(model=model):
                 self.open(f'#model={model}&seq={seq}&device=H100')
-                for variant in 'mha', 'gqa', 'mqa', 'mla', 'linear-attention':
-                    answer = ask('cache', model, '--variant', variant, '--seq', str(seq))
+                for variant in 'mha', 'gqa', 'mqa', 'mla', 'gqa:sliding=4/5,window=1024', 'linear-attention':
+                    said = ask('cache', model, '--variant', variant, '--seq', str(seq))
                     shown = self.text(f'[data-variant="{variant}"]')
-                    self.assertIn(shown if shown != '-' else 'attnledger cache: ', answer)
+                    self.assertIn(shown if shown != '-' else 'attnledger cache: ', said)
                 self.browser.run("const one = document.getElementById('variant'); one.value = 'tpa'; one.dispatchEvent(new Event('change'))")
                 self.browser.wait_until("document.querySelector('[data-variant=tpa]')")
                 self.assertIn(self.text('[data-variant=tpa]'), ask('cache', model, '--variant', 'tpa', '--seq', str(seq)))
@@ -81,7 +85,19 @@ class Engine(unittest.TestCase):
                                      ('#memory .two > div + div p', ('memory', model, '--train', *seq_words)),
                                      ('#devices p', ('fit', model, *seq_words, '--engine', 'vllm'))):
                     self.assertEqual(self.text(place), ask(*words))
-                self.assertIn('layers.{layer}', self.text('#explained'))
+                self.check_sources(model, seq)
+
+    def check_sources(self, model, seq):
+        """Each part that explains has the formulas of the program's answer."""
+        asked = (('cache', model, '--seq', str(seq)), ('count', model), ('memory', model, '--seq', str(seq), '--engine', 'vllm'),
+                 ('memory', model, '--train', '--seq', str(seq)))
+        for place, words in enumerate(asked, 1):
+            part = f'#explained details:nth-of-type({place})'
+            self.browser.run('document.querySelector(arguments[0]).open = true', part)
+            self.browser.wait_until(f"document.querySelector('{part} table')")
+            for table in answer(*words, '--explain')['tables'][1:]:
+                for row in table['rows']:
+                    self.assertIn(row.get('formula') or '', self.text(part))
 
     @unittest.skipIf(not CONFIGS, 'ATTNLEDGER_FIXTURES names no folder with configs')
     def test_dropped_configs(self):

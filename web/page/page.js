@@ -138,46 +138,28 @@ const IDEAS = [
   ['gqa', 'GQA', 'Groups of query heads share a key and a value.', bars(8, each(8, 4), 14)],
   ['mqa', 'MQA', 'All query heads share one key and one value.', bars(8, [[0, 8]], 14)],
   ['mla', 'MLA', 'One latent vector, from which each head makes its key and value.', bars(8, [[0, 8]], 6)],
-  [`gqa:sliding=true,window=${WINDOW}`, `A window in 4 of 5 layers`, `Four of five layers keep the last ${count(WINDOW)} tokens.`,
+  [`gqa:sliding=4/5,window=${WINDOW}`, 'A window in 4 of 5 layers', `Four of five layers keep the last ${count(WINDOW)} tokens.`,
     bars(8, [[0, 1], [1, 1], [2, 1], [3, 1], [4, 4]], 10)],
   ['linear-attention', 'Linear attention', 'A state of one size in place of keys and values.', bars(8, [[3, 2]], 14)],
 ];
 
-const bytesWith = async (variant) => valueOf(await ask('cache', state.model, '--variant', variant, '--seq', `${state.seq}`), 'bytes');
+const bytesOf = async (variant) => valueOf(await ask('cache', state.model, '--variant', variant, '--seq', `${state.seq}`), 'bytes');
 
-// Four of five layers, the rest as they are: whole layers.
-async function bytesOf(variant) {
-  const all = BigInt(await bytesWith(variant));
-  if (!variant.includes('sliding'))
-    return all;
-  const answer = await ask('cache', state.model, '--variant', 'gqa', '--seq', `${state.seq}`);
-  const layers = BigInt(answer.tables[0].totals[0]?.layers ?? answer.tables[0].rows[0].layers), full = BigInt(valueOf(answer, 'bytes'));
-  const windowed = layers * 4n / 5n;
-  return all / layers * windowed + full / layers * (layers - windowed);
+async function cardOf([variant, name, text, drawing]) {
+  const size = await bytesOf(variant).catch((error) => error);
+  const share = Number(size) / Number(state.bytes);
+  const said = size instanceof Error ? size.message : state.bytes ? `${share >= 10 ? share.toFixed(0) : share.toPrecision(2)} times as much. ${text}` : text;
+  return make('div', { class: 'card' }, name, ...(drawing ? [drawing.cloneNode(true)] : []),
+    make('b', { 'data-variant': variant }, size instanceof Error ? '-' : bytes(size)), make('p', {}, said));
 }
 
+// The last card is of the variant that was chosen, with its formulas.
 async function showIdeas(asked) {
-  const cards = await Promise.all(IDEAS.map(async ([variant, name, text, drawing]) => {
-    const size = await bytesOf(variant).catch((error) => error);
-    const share = Number(size) / Number(state.bytes);
-    return make('div', { class: 'card' }, name, drawing.cloneNode(true),
-      make('b', { 'data-variant': variant }, size instanceof Error ? '-' : bytes(size)),
-      make('p', {}, size instanceof Error ? size.message : `${share >= 10 ? share.toFixed(0) : share.toPrecision(2)} times as much. ${text}`));
-  }));
+  const found = data.variants.find((one) => one.name === get('variant').value);
+  const chosen = found ? [[found.name, found.title, `${(await ask('variants', found.name)).answer.text} ${found.source}.`]] : [];
+  const cards = await Promise.all([...IDEAS, ...chosen].map(cardOf));
   if (asked === turn)
-    get('what-if').querySelector('.cards').replaceChildren(...cards, ...extra);
-}
-
-const extra = [];
-
-async function addVariant() {
-  const name = get('variant').value, found = data.variants.find((one) => one.name === name);
-  if (!found)
-    return;
-  const size = await bytesOf(name).catch((error) => error);
-  extra.splice(0, extra.length, make('div', { class: 'card' }, found.title, make('b', { 'data-variant': name },
-    size instanceof Error ? '-' : bytes(size)), make('p', {}, size instanceof Error ? size.message : found.source)));
-  await showIdeas(turn);
+    get('what-if').querySelector('.cards').replaceChildren(...cards);
 }
 
 // ---- memory, devices, sources ----
@@ -186,6 +168,26 @@ async function showAnswer(place, title, ...words) {
   const parts = await ask(...words).then(({ answer, tables }) => [make('p', {}, answer.text), show(tables[0]), ...notes(answer.assumptions)],
     (error) => notes([error.message]));
   place.replaceChildren(...(title ? [make('h3', {}, title)] : []), ...parts);
+}
+
+// Behind an answer's numbers: the tables after the first, with formulas, substitutions and sources. Asked for when opened.
+function explain(title, ...words) {
+  const place = make('details', {}, make('summary', {}, title));
+  place.ontoggle = async () => {
+    place.ontoggle = null;
+    place.append(...await ask(...words).then(({ tables }) => tables.slice(1).flatMap((table) => [show(table), ...notes(table.notes)]),
+      (error) => notes([error.message])));
+  };
+  return place;
+}
+
+// Those that were open stay open.
+function showSources(parts) {
+  const before = [...get('explained').querySelectorAll('details')];
+  parts.forEach((part, i) => {
+    part.open = before[i]?.open ?? i === 0;
+  });
+  get('explained').replaceChildren(get('explained').firstChild, ...parts);
 }
 
 async function showMore(asked) {
@@ -198,10 +200,12 @@ async function showMore(asked) {
     () => showAnswer(serving, 'Serving, with vLLM', 'memory', state.model, ...seq, '--engine', 'vllm'),
     () => showAnswer(training, 'Training', 'memory', state.model, '--train', ...seq),
     () => showAnswer(get('devices').querySelector('div'), '', 'fit', state.model, ...seq, '--engine', 'vllm'),
-    async () => {
-      const { tables } = await ask('cache', state.model, ...seq, '--explain');
-      get('explained').querySelector('div').replaceChildren(...tables.slice(1).flatMap((table) => [show(table), ...notes(table.notes)]));
-    },
+    async () => showSources([
+      explain('Cache', 'cache', state.model, ...seq, '--explain'),
+      explain('Parameters', 'count', state.model, '--explain'),
+      explain('Serving with vLLM: memory, bytes read and operations for a new token', 'memory', state.model, ...seq, '--engine', 'vllm', '--explain'),
+      explain('Training', 'memory', state.model, '--train', ...seq, '--explain'),
+    ]),
   ];
   for (const step of steps) {
     await new Promise((then) => setTimeout(then));
@@ -304,8 +308,8 @@ async function takeFile(file) {
 
 function begin() {
   get('models').append(...data.models.map((one) => make('option', { value: one.name, label: one.title })));
-  get('variant').append(...data.groups.map((group) => make('optgroup', { label: group }, ...data.variants
-    .filter((one) => one.group === group).map((one) => make('option', { value: one.name }, one.title)))));
+  get('variant').append(...[...new Set(data.variants.map((one) => one.idea))].sort().map((idea) => make('optgroup', { label: idea }, ...data.variants
+    .filter((one) => one.idea === idea).map((one) => make('option', { value: one.name }, one.title)))));
   get('device').append(...data.devices.map((one) => make('option', { value: one.name }, `${one.name}, ${bytes(one.memory).replace('.00', '')}`)));
   get('version').textContent = data.version;
   document.body.classList.toggle('embed', new URLSearchParams(location.search).has('embed'));
@@ -329,7 +333,7 @@ function begin() {
     state.device = get('device').value;
     answer();
   };
-  get('variant').onchange = addVariant;
+  get('variant').onchange = () => showIdeas(turn);
   get('file').onchange = () => takeFile(get('file').files[0]);
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => {
