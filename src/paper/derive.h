@@ -11,23 +11,9 @@
 #include "paper/bind.h"
 #include "paper/lint.h"
 #include "paper/subject.h"
+#include "paper/vocabulary.h"
 
 /* ---- heads.c ---- */
-
-enum al_meaning {
-	AL_MEANS_NOTHING,
-	AL_MEANS_MODEL,
-	AL_MEANS_ATTENTION, /* a variant: "MHA", "GQA" */
-	AL_MEANS_METHOD, /* what was done to the model */
-	AL_MEANS_CONTEXT,
-	AL_MEANS_BATCH,
-	AL_MEANS_FORMAT,
-	AL_MEANS_SIZE, /* enum al_paper_size */
-	AL_MEANS_TOTAL, /* enum al_paper_total */
-	AL_MEANS_WEIGHTS, /* bytes of the parameters */
-	AL_MEANS_CACHE, /* bytes of sequences */
-	AL_MEANS_CACHE_OF_TOKEN, /* bytes; without a unit numbers, too */
-};
 
 /* Facts of a head, a label or a caption; what isn't in it is 0 or NULL. */
 struct al_paper_facts {
@@ -40,8 +26,9 @@ struct al_paper_facts {
 	bool has_several_tokens, has_several_formats, has_several_batches, is_shared;
 };
 
-/* What a column with this head holds; `size`: which one of AL_MEANS_SIZE and AL_MEANS_TOTAL. */
-enum al_meaning al_paper_meaning(struct al_arena *arena, const char *head, int *size);
+/* What a column with this head holds. */
+const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,
+	struct al_arena *arena, const char *head);
 
 /* The facts in a text; is_caption: numbers need their noun ("8K context"), a unit its brackets or
  * "in". */

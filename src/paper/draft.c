@@ -5,64 +5,17 @@
 #include "paper/sheet.h"
 #include "scenario/printed.h"
 
-/* Heads that only a map can use, normalized by al_paper_normal, and the columns they mean. */
-static const struct word {
-	const char *head, *column;
-	bool is_beginning; /* the head may go on */
-} words[] = {
-	{"PARAMS", "parameters", true},
-	{"PARAMETERS", "parameters", true},
-	{"GRADIENTS", "gradients", false},
-	{"ADAM", "optimizer", true},
-	{"OPTIMIZER", "optimizer", true},
-	{"ACTIVATIONS", "activations", true},
-	{"TOTAL", "total", false},
-	{"MEMORYSAVING", "saving", true},
-	{"SAVING", "saving", true},
-	{"FLOPS", "flops", true},
-	{"PRR", "prr", false},
-	{"PEOP", "peop", false},
-	{"DM", "set:d_model", false},
-	{"H", "set:n_heads", false},
-	{"PPL", "loss", true},
-	{"PERPLEXITY", "loss", true},
-	{"LOSS", "loss", true},
-	{"AVG", "skip", true},
-	{"GLUEAVG", "skip", false},
-	{"SUPERGLUEAVG", "skip", false},
-};
-
-/* The word of a meaning; NULL: none. */
-static const char *column_of_meaning(enum al_meaning meaning, int size)
+/* NULL: none. */
+static const char *column_of_head(const struct al_paper_subjects *subjects, struct al_arena *arena,
+	const char *head)
 {
-	static const char *const sizes[AL_N_SIZES] = {"set:n_layers", "set:d_model", "set:n_heads",
-		"set:n_kv_heads", "set:d_head"};
-	static const char *const columns[] = {[AL_MEANS_MODEL] = "model",
-		[AL_MEANS_CONTEXT] = "set:seq",
-		[AL_MEANS_BATCH] = "set:batch",
-		[AL_MEANS_TOTAL] = "parameters",
-		[AL_MEANS_WEIGHTS] = "weights",
-		[AL_MEANS_CACHE] = "cache_bytes",
-		[AL_MEANS_CACHE_OF_TOKEN] = "skip"};
-
-	if (meaning == AL_MEANS_TOTAL && size != AL_TOTAL_PARAMETERS)
-		return "skip";
-	return meaning == AL_MEANS_SIZE ? sizes[size] : columns[meaning];
-}
-
-static const char *column_of_head(struct al_arena *arena, const char *head)
-{
-	const char *normal = al_paper_normal(arena, head);
-	int size;
-	const enum al_meaning meaning = al_paper_meaning(arena, head, &size);
-	const char *column = column_of_meaning(meaning, size);
-
-	for (size_t i = 0; !column && i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(normal, words[i].head) == 0
-			|| (words[i].is_beginning
-				&& strncmp(normal, words[i].head, strlen(words[i].head)) == 0))
-			column = words[i].column;
-	return column;
+	if (!subjects)
+		return NULL;
+	const struct al_paper_vocabulary *v = &subjects->vocabulary;
+	const char *column = al_paper_meaning(v, arena, head)->column;
+	return column ? column
+		      : al_paper_heads_find(v->columns, v->n_columns, al_paper_normal(arena, head))
+				->column;
 }
 
 static const char *cell_at(const struct al_paper_row *row, size_t column)
@@ -145,7 +98,7 @@ static const char *with_unit(struct al_arena *arena, const char *column, const c
 
 /* The word of the lowest head, which may have its unit in a row of its own. */
 static const char *draft_column(const struct al_paper_table *table, size_t first, size_t column,
-	struct al_arena *arena)
+	const struct al_paper_subjects *subjects, struct al_arena *arena)
 {
 	const char *unit = NULL;
 
@@ -156,7 +109,8 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 		if (!*al_paper_normal(arena, head))
 			continue;
 		/* "Cache (per token)" is another number. */
-		const char *known = strpbrk(head, "([") ? NULL : column_of_head(arena, head);
+		const char *known = strpbrk(head, "([") ? NULL
+							: column_of_head(subjects, arena, head);
 		if (!known)
 			break;
 		return with_unit(arena, known, unit);
@@ -183,7 +137,7 @@ static void draft_columns(const struct al_paper_table *table, struct al_paper_su
 		al_json_quote(out,
 			i == names	   ? "name"
 				: is_model ? "model"
-					   : draft_column(table, first, i, arena));
+					   : draft_column(table, first, i, subjects, arena));
 	}
 }
 

@@ -34,98 +34,6 @@ static size_t format_length(const char *text, const char *p)
 
 /* ---- meanings ---- */
 
-/* A head with one of these is of another quantity. */
-static const char *const others[] = {"REDUC", "SAV", "RATIO", "COMPRESS", "SPEED", "LATENCY",
-	"THROUGHPUT", "PEAK", "BUDGET", "HIT", "TIME", "RELATIVE", "DELTA", "TRAINABLE", "LORA",
-	"SPARS", "EVICT", "RETAIN", "GAIN", "SCORE", "ACC", "PERLAYER", "PERGPU", "PERDEVICE",
-	"OVERHEAD", "LAYER1", "VS", "NORMALIZED", "INCREASE"};
-
-/* Heads, of which normal letters are compared: the whole head, or a part of it. */
-static const struct phrase {
-	const char *text;
-	enum al_meaning meaning;
-	int size;
-	bool is_part;
-} phrases[] = {
-	{"CACHEPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
-	{"KVPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
-	{"KVBYTESPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, true},
-	{"BYTESPERTOKEN", AL_MEANS_CACHE_OF_TOKEN, 0, false},
-	{"KVCACHE", AL_MEANS_CACHE, 0, true},
-	{"CACHESIZE", AL_MEANS_CACHE, 0, true},
-	{"CACHEMEMORY", AL_MEANS_CACHE, 0, true},
-	{"KVMEMORY", AL_MEANS_CACHE, 0, true},
-	{"KVSIZE", AL_MEANS_CACHE, 0, false},
-	{"CACHE", AL_MEANS_CACHE, 0, false},
-	{"KV", AL_MEANS_CACHE, 0, false},
-	{"ACTIVEPARAM", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, true},
-	{"ACTIVATEDPARAM", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, true},
-	{"ACTIVE", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE, false},
-	{"NONEMBEDDINGPARAM", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING, true},
-	{"PARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"PARAM", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"PARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"NPARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"NUMBEROFPARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"PARAMETERCOUNT", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"TOTALPARAMS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"TOTALPARAMETERS", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"MODELSIZE", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS, false},
-	{"WEIGHTS", AL_MEANS_WEIGHTS, 0, false},
-	{"W", AL_MEANS_WEIGHTS, 0, false},
-	{"MODELWEIGHTS", AL_MEANS_WEIGHTS, 0, false},
-	{"WEIGHTMEMORY", AL_MEANS_WEIGHTS, 0, false},
-	{"KVHEADS", AL_MEANS_SIZE, AL_DIM_KV_HEADS, true},
-	{"KEYVALUEHEADS", AL_MEANS_SIZE, AL_DIM_KV_HEADS, true},
-	{"NKV", AL_MEANS_SIZE, AL_DIM_KV_HEADS, false},
-	{"HEADDIM", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, true},
-	{"HEADSIZE", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
-	{"DHEAD", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
-	{"DH", AL_MEANS_SIZE, AL_DIM_HEAD_DIM, false},
-	{"HEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"NHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"NUMHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"QHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"QUERYHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"ATTENTIONHEADS", AL_MEANS_SIZE, AL_DIM_HEADS, false},
-	{"LAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
-	{"NLAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
-	{"NUMLAYERS", AL_MEANS_SIZE, AL_DIM_LAYERS, false},
-	{"DMODEL", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
-	{"HIDDENSIZE", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
-	{"HIDDENDIM", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
-	{"HIDDEN", AL_MEANS_SIZE, AL_DIM_WIDTH, false},
-	{"CONTEXT", AL_MEANS_CONTEXT, 0, false},
-	{"CONTEXTLENGTH", AL_MEANS_CONTEXT, 0, false},
-	{"CTX", AL_MEANS_CONTEXT, 0, false},
-	{"SEQLEN", AL_MEANS_CONTEXT, 0, false},
-	{"SEQLENGTH", AL_MEANS_CONTEXT, 0, false},
-	{"SEQUENCELENGTH", AL_MEANS_CONTEXT, 0, false},
-	{"SEQUENCE", AL_MEANS_CONTEXT, 0, false},
-	{"TOKENS", AL_MEANS_CONTEXT, 0, false},
-	{"BATCH", AL_MEANS_BATCH, 0, false},
-	{"BATCHSIZE", AL_MEANS_BATCH, 0, false},
-	{"PRECISION", AL_MEANS_FORMAT, 0, false},
-	{"DTYPE", AL_MEANS_FORMAT, 0, false},
-	{"BITS", AL_MEANS_FORMAT, 0, true},
-	{"QUANT", AL_MEANS_FORMAT, 0, true},
-	{"FORMAT", AL_MEANS_FORMAT, 0, false},
-	{"NUMBERFORMAT", AL_MEANS_FORMAT, 0, false},
-	{"ATTENTION", AL_MEANS_ATTENTION, 0, false},
-	{"VARIANT", AL_MEANS_ATTENTION, 0, false},
-	{"MECHANISM", AL_MEANS_ATTENTION, 0, false},
-	{"ATTENTIONTYPE", AL_MEANS_ATTENTION, 0, false},
-	{"METHOD", AL_MEANS_METHOD, 0, true},
-	{"APPROACH", AL_MEANS_METHOD, 0, false},
-	{"POLICY", AL_MEANS_METHOD, 0, false},
-	{"STRATEGY", AL_MEANS_METHOD, 0, false},
-	{"CONFIGURATION", AL_MEANS_METHOD, 0, false},
-	{"SETTING", AL_MEANS_METHOD, 0, true},
-	{"GPUS", AL_MEANS_METHOD, 0, true},
-	{"TP", AL_MEANS_METHOD, 0, false},
-	{"MODEL", AL_MEANS_MODEL, 0, false},
-};
-
 /* "(12x)": what is left of it. */
 static bool has_factor(const char *head)
 {
@@ -160,23 +68,15 @@ static const char *normal_head(struct al_arena *arena, const char *head)
 	return unit ? al_format(arena, "%.*sPERTOKEN", (int)(unit - normal), normal) : normal;
 }
 
-enum al_meaning al_paper_meaning(struct al_arena *arena, const char *head, int *size)
+const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,
+	struct al_arena *arena, const char *head)
 {
 	const char *normal = normal_head(arena, head);
+	bool is_other = has_factor(head);
 
-	*size = 0;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (strstr(normal, others[i]) || has_factor(head))
-			return AL_MEANS_NOTHING;
-	for (size_t i = 0; i < sizeof(phrases) / sizeof(*phrases); i++) {
-		const struct phrase *phrase = &phrases[i];
-		if (phrase->is_part ? strstr(normal, phrase->text) != NULL
-				    : strcmp(normal, phrase->text) == 0) {
-			*size = phrase->size;
-			return phrase->meaning;
-		}
-	}
-	return AL_MEANS_NOTHING;
+	for (size_t i = 0; i < v->n_others && !is_other; i++)
+		is_other = strstr(normal, v->others[i]) != NULL;
+	return al_paper_heads_find(v->heads, is_other ? 0 : v->n_heads, normal);
 }
 
 /* ---- facts ---- */

@@ -65,7 +65,7 @@ static bool read_known(struct al_paper_subjects *s, const struct al_json *doc,
 
 static bool read_list(struct al_paper_subjects *s, struct al_error *err)
 {
-	const struct al_embedded *file = &al_embedded_paper.files[0];
+	const struct al_embedded *file = al_embedded_find(&al_embedded_paper, "models");
 	AL_JSON(doc);
 
 	if (!al_json_parse(&doc, "models.json", file->text, file->length, err))
@@ -118,7 +118,8 @@ bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena 
 	if (folder && (is_required || al_path_kind(folder) == AL_PATH_FOLDER)
 		&& !add_folder(subjects, folder, err))
 		return false;
-	if (!read_list(subjects, err))
+	if (!al_paper_vocabulary_read(&subjects->vocabulary, arena, err)
+		|| !read_list(subjects, err))
 		return false;
 	add_built_in(subjects);
 	return true;
@@ -126,24 +127,28 @@ bool al_paper_subjects_init(struct al_paper_subjects *subjects, struct al_arena 
 
 /* ---- labels ---- */
 
-static const char *const vendors[] = {"meta ", "meta-", "mistralai ", "facebook "};
+/* The length of the vendor that the label begins with; 0: it begins with none. */
+static size_t vendor_length(const struct al_paper_vocabulary *v, const char *label)
+{
+	for (size_t i = 0; i < v->n_vendors; i++)
+		if (strncasecmp(label, v->vendors[i], strlen(v->vendors[i])) == 0)
+			return strlen(v->vendors[i]);
+	return 0;
+}
 
 /* A row with a mark may be of something else, which its note explains. Cuts what has nothing to do
  * with sizes: "meta-llama/", "-Instruct", " (base)", " [12]". */
-static char *cut_label(struct al_arena *arena, const char *label)
+static char *cut_label(const struct al_paper_subjects *s, struct al_arena *arena, const char *label)
 {
-	static const char *const endings[] = {"-instruct", " instruct", "-chat", " chat", "-base",
-		" base", "-hf", "-it", " it", "-v0.1", "-v0.2", "-v0.3", " v0.1", " v0.2", " v0.3",
-		"-v1.5", " v1.5", " "};
+	const struct al_paper_vocabulary *v = &s->vocabulary;
 	const char *slash = strrchr(label, '/');
 	char *out = al_strdup(arena, slash && !strchr(label, ' ') ? slash + 1 : label);
 
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
-		if (strncasecmp(out, vendors[i], strlen(vendors[i])) == 0)
-			out += strlen(vendors[i]);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings);) {
-		const size_t n = strlen(out), m = strlen(endings[i]);
-		const bool is = n > m && strcasecmp(out + n - m, endings[i]) == 0;
+	for (size_t n; (n = vendor_length(v, out)) > 0;)
+		out += n;
+	for (size_t i = 0; i < v->n_endings;) {
+		const size_t n = strlen(out), m = strlen(v->endings[i]);
+		const bool is = n > m && strcasecmp(out + n - m, v->endings[i]) == 0;
 		if (is)
 			out[n - m] = '\0';
 		i = is ? 0 : i + 1;
@@ -152,21 +157,17 @@ static char *cut_label(struct al_arena *arena, const char *label)
 }
 
 /* A remark that doesn't make it another model; a number is a citation. */
-static bool is_harmless(const char *remark)
+static bool is_harmless(const struct al_paper_vocabulary *v, const char *remark)
 {
-	static const char *const known[] = {"base", "instruct", "chat", "dense", "moe", "mha",
-		"gqa", "mqa", "mla", "bf16", "fp16", "full", "baseline", "hf"};
+	bool is = remark[strspn(remark, "0123456789, ")] == '\0';
 
-	if (remark[strspn(remark, "0123456789, ")] == '\0')
-		return true;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strcasecmp(remark, known[i]) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < v->n_remarks && !is; i++)
+		is = strcasecmp(remark, v->remarks[i]) == 0;
+	return is;
 }
 
 /* "Llama 2 (7B)": a size in brackets belongs to the name. */
-static char *open_brackets(struct al_arena *arena, char *label)
+static char *open_brackets(const struct al_paper_subjects *s, struct al_arena *arena, char *label)
 {
 	char *open = strpbrk(label, "(["), *close = open ? strpbrk(open, ")]") : NULL;
 
@@ -176,7 +177,7 @@ static char *open_brackets(struct al_arena *arena, char *label)
 	const size_t digits = strspn(remark, "0123456789.");
 	const bool is_size = digits > 0 && remark[digits] && strchr("MB", remark[digits])
 		&& !remark[digits + 1];
-	if (is_size || is_harmless(remark)) {
+	if (is_size || is_harmless(&s->vocabulary, remark)) {
 		*open = is_size ? ' ' : '\0';
 		*close = '\0';
 	}
@@ -196,10 +197,7 @@ static bool may_be_named(const struct al_paper_subjects *s, const char *label)
 {
 	const char *slash = strrchr(label, '/'), *p = slash ? slash + 1 : label;
 
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(*vendors); i++)
-		if (strncasecmp(p, vendors[i], strlen(vendors[i])) == 0)
-			return true;
-	return s->has_other_names
+	return vendor_length(&s->vocabulary, p) > 0 || s->has_other_names
 		|| (isalpha((unsigned char)p[0]) && isalpha((unsigned char)p[1])
 			&& s->begins[(p[0] | 32) - 'a'][(p[1] | 32) - 'a']);
 }
@@ -212,9 +210,10 @@ struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, c
 		return NULL;
 	for (int step = 0; step < 3; step++) {
 		const char *name = step == 0 ? label
-			: step == 1
-			? cut_label(&scratch, label)
-			: cut_label(&scratch, open_brackets(&scratch, cut_label(&scratch, label)));
+			: step == 1	     ? cut_label(subjects, &scratch, label)
+					     : cut_label(subjects, &scratch,
+						     open_brackets(subjects, &scratch,
+							     cut_label(subjects, &scratch, label)));
 		for (size_t i = 0; *name && i < subjects->n; i++)
 			if (is_named(&subjects->models[i], name))
 				return &subjects->models[i];

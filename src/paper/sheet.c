@@ -96,7 +96,10 @@ static void read_meaning(const struct al_paper_sheet *s, struct al_paper_head *h
 		head->unit = head->unit ? head->unit : unit;
 		head->subject = head->subject ? head->subject
 					      : al_paper_subject_find(s->subjects, cut);
-		head->meaning = al_paper_meaning(s->arena, lines[i], &head->size);
+		const struct al_paper_heads *known = al_paper_meaning(&s->subjects->vocabulary,
+			s->arena, lines[i]);
+		head->meaning = known->meaning;
+		head->size = known->size;
 	}
 }
 
@@ -156,11 +159,11 @@ static const struct al_paper_subject *find_in_text(const struct al_paper_sheet *
 static void read_caption(struct al_paper_sheet *s)
 {
 	const char *normal = al_paper_normal(s->arena, s->caption);
-	int size;
 
 	al_paper_read_facts(s->arena, s->caption, true, &s->facts);
 	s->subject = find_in_text(s, s->caption);
-	if (strstr(normal, "KVCACHE") && al_paper_meaning(s->arena, s->caption, &size))
+	if (strstr(normal, "KVCACHE")
+		&& al_paper_meaning(&s->subjects->vocabulary, s->arena, s->caption)->meaning)
 		s->meaning = strstr(normal, "PERTOKEN") ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "catalog/catalog.h"
+#include "paper/vocabulary.h"
 
 /* Numbers that one more token adds to the cache of a sequence, up to `limit` tokens (0: always);
  * `bytes` of each number where the model fixes its format, else 0. */
@@ -42,6 +43,7 @@ struct al_paper_subject {
 struct al_paper_subjects {
 	struct al_arena *arena;
 	struct al_catalog *catalog;
+	struct al_paper_vocabulary vocabulary;
 	struct al_paper_model *models;
 	size_t n, room;
 	bool begins[26][26]; /* a name begins with these letters */

@@ -220,14 +220,18 @@ static const struct {
 
 static void knows_heads(void **state)
 {
+	struct al_paper_vocabulary vocabulary;
+	struct al_error err = {0};
 	struct al_arena arena;
 
 	(void)state;
 	al_arena_init(&arena);
+	if (!al_paper_vocabulary_read(&vocabulary, &arena, &err))
+		fail_msg("%s", err.message);
 	for (size_t i = 0; i < N_OF(heads); i++) {
-		int size;
-		if (al_paper_meaning(&arena, heads[i].head, &size) != heads[i].meaning
-			|| size != heads[i].size)
+		const struct al_paper_heads *found = al_paper_meaning(&vocabulary, &arena,
+			heads[i].head);
+		if (found->meaning != heads[i].meaning || found->size != heads[i].size)
 			fail_msg("%s means something else", heads[i].head);
 	}
 	al_arena_finish(&arena);

@@ -1,0 +1,119 @@
+/* Reading vocabulary.json. */
+#include "paper/vocabulary.h"
+
+#include "base/embedded.h"
+#include "base/record.h"
+#include "paper/paper.h"
+#include "paper/subject.h"
+
+extern const struct al_embedded_list al_embedded_paper;
+
+static const struct meaning {
+	const char *word;
+	enum al_meaning meaning;
+	int size;
+} meanings[] = {
+	{"model", AL_MEANS_MODEL, 0},
+	{"attention", AL_MEANS_ATTENTION, 0},
+	{"method", AL_MEANS_METHOD, 0},
+	{"context", AL_MEANS_CONTEXT, 0},
+	{"batch", AL_MEANS_BATCH, 0},
+	{"number format", AL_MEANS_FORMAT, 0},
+	{"n_layers", AL_MEANS_SIZE, AL_DIM_LAYERS},
+	{"d_model", AL_MEANS_SIZE, AL_DIM_WIDTH},
+	{"n_heads", AL_MEANS_SIZE, AL_DIM_HEADS},
+	{"n_kv_heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
+	{"d_head", AL_MEANS_SIZE, AL_DIM_HEAD_DIM},
+	{"parameters", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS},
+	{"active parameters", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE},
+	{"parameters without embedding and head", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING},
+	{"weights", AL_MEANS_WEIGHTS, 0},
+	{"cache", AL_MEANS_CACHE, 0},
+	{"cache of a token", AL_MEANS_CACHE_OF_TOKEN, 0},
+};
+
+static bool find_meaning(void *arena, const char *word, void *out, struct al_error *err)
+{
+	const size_t n = sizeof(meanings) / sizeof(*meanings);
+	const struct meaning *found = AL_FIND(meanings, n, word);
+	struct al_paper_heads *head = out;
+
+	(void)arena;
+	if (!found)
+		return al_fail_unknown_item(err, "meaning", word, meanings, n, sizeof(*meanings));
+	head->meaning = found->meaning;
+	head->size = found->size;
+	return true;
+}
+
+static bool find_normal(void *arena, const char *text, void *out, struct al_error *err)
+{
+	(void)err;
+	*(const char **)out = al_paper_normal(arena, text);
+	return true;
+}
+
+#define HEADS(key, at, n_at) \
+	{ \
+		AL_KEY(key, LIST, at), .n_offset = (n_at), .find = find_normal, \
+				       .item_size = sizeof(const char *) \
+	}
+#define AT(member) offsetof(struct al_paper_heads, member)
+static const struct al_field head_fields[] = {
+	{AL_KEY("means", BY, 0), .find = find_meaning},
+	{AL_KEY("column", TEXT, AT(column))},
+	HEADS("is", AT(names), AT(n_names)),
+	HEADS("contains", AT(parts), AT(n_parts)),
+	HEADS("begins", AT(beginnings), AT(n_beginnings)),
+};
+#undef AT
+static const struct al_record head_record = {
+	.fields = AL_FIELDS(head_fields),
+	.size = sizeof(struct al_paper_heads),
+};
+
+#define AT(member) offsetof(struct al_paper_vocabulary, member)
+static const struct al_field fields[] = {
+	{AL_KEY("heads", LIST, AT(heads)), .n_offset = AT(n_heads), .record = &head_record},
+	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns), .record = &head_record},
+	HEADS("other_quantities", AT(others), AT(n_others)),
+	{AL_KEY("vendors", LIST, AT(vendors)), .n_offset = AT(n_vendors)},
+	{AL_KEY("endings", LIST, AT(endings)), .n_offset = AT(n_endings)},
+	{AL_KEY("remarks", LIST, AT(remarks)), .n_offset = AT(n_remarks)},
+};
+#undef AT
+static const struct al_record record = {.fields = AL_FIELDS(fields)};
+
+bool al_paper_vocabulary_read(struct al_paper_vocabulary *out, struct al_arena *arena,
+	struct al_error *err)
+{
+	const struct al_embedded *file = al_embedded_find(&al_embedded_paper, "vocabulary");
+	AL_JSON(doc);
+	const struct al_record_source source = {arena, &doc, arena};
+
+	*out = (struct al_paper_vocabulary){0};
+	return al_json_parse(&doc, "vocabulary.json", file->text, file->length, err)
+		&& al_record_read(&source, &record, doc.root, out, err);
+}
+
+static bool fits(const struct al_paper_heads *heads, const char *normal)
+{
+	for (size_t i = 0; i < heads->n_parts; i++)
+		if (strstr(normal, heads->parts[i]))
+			return true;
+	for (size_t i = 0; i < heads->n_beginnings; i++)
+		if (strncmp(normal, heads->beginnings[i], strlen(heads->beginnings[i])) == 0)
+			return true;
+	return al_find_name(normal, heads->names, heads->n_names) >= 0;
+}
+
+const struct al_paper_heads *al_paper_heads_find(const struct al_paper_heads *all, size_t n,
+	const char *normal)
+{
+	static const struct al_paper_heads nothing = {.meaning = AL_MEANS_NOTHING};
+
+	for (size_t i = 0; i < n; i++)
+		if (fits(&all[i], normal))
+			return &all[i];
+	return &nothing;
+}

@@ -1,0 +1,46 @@
+/* The words of papers' tables: vocabulary.json. */
+#pragma once
+
+#include "base/base.h"
+
+enum al_meaning {
+	AL_MEANS_NOTHING,
+	AL_MEANS_MODEL,
+	AL_MEANS_ATTENTION, /* a variant: "MHA", "GQA" */
+	AL_MEANS_METHOD, /* what was done to the model */
+	AL_MEANS_CONTEXT,
+	AL_MEANS_BATCH,
+	AL_MEANS_FORMAT,
+	AL_MEANS_SIZE, /* enum al_paper_size */
+	AL_MEANS_TOTAL, /* enum al_paper_total */
+	AL_MEANS_WEIGHTS, /* bytes of the parameters */
+	AL_MEANS_CACHE, /* bytes of sequences */
+	AL_MEANS_CACHE_OF_TOKEN, /* bytes; without a unit numbers, too */
+};
+
+/* Heads of one meaning, in normal letters (al_paper_normal): whole ones, parts, beginnings. */
+struct al_paper_heads {
+	enum al_meaning meaning;
+	int size; /* of AL_MEANS_SIZE and AL_MEANS_TOTAL: which one */
+	const char *column; /* in a map; NULL: none */
+	const char **names, **parts, **beginnings;
+	size_t n_names, n_parts, n_beginnings;
+};
+
+struct al_paper_vocabulary {
+	struct al_paper_heads *heads, *columns; /* the first that fits counts; columns: of maps */
+	size_t n_heads, n_columns;
+	const char **others; /* a head with one of these is of another quantity */
+	size_t n_others;
+	const char **vendors, **endings; /* before and behind a model's name, of the same sizes */
+	size_t n_vendors, n_endings;
+	const char **remarks; /* in brackets behind a model's name: the same model */
+	size_t n_remarks;
+};
+
+/* Those that a head in normal letters is one of; of no meaning: none. */
+const struct al_paper_heads *al_paper_heads_find(const struct al_paper_heads *all, size_t n,
+	const char *normal);
+
+bool al_paper_vocabulary_read(struct al_paper_vocabulary *out, struct al_arena *arena,
+	struct al_error *err) AL_MUST_CHECK;
