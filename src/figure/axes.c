@@ -29,9 +29,9 @@ static void draw_references(const struct al_scene *scene, size_t panel)
 
 	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
 	for (size_t i = 0; i < figure->n_references; i++) {
-		const double y = al_scene_y(scene, panel, figure->references[i].value);
-		if (y >= scene->frames[panel].top && y <= scene->frames[panel].bottom)
-			draw_level(scene, panel, figure->references[i].value, 0.7, al_color_axis);
+		const double value = figure->references[i].value;
+		if (value >= scene->y[panel].scale.min && value <= scene->y[panel].scale.max)
+			draw_level(scene, panel, value, 0.7, al_color_axis);
 	}
 	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
 }

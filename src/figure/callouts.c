@@ -222,6 +222,18 @@ static void try_stations(const struct al_obstacles *obstacles, struct al_label *
 	}
 }
 
+/* Above the frames, where a line that stands among bars that lie ends. */
+static bool label_standing(struct al_scene *scene, struct al_label label, double value)
+{
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
+		const struct al_scale *y = &scene->y[panel].scale;
+		if (value >= y->min && value <= y->max)
+			al_scene_write(scene, label, al_scene_y(scene, panel, value),
+				scene->frames[panel].top - 1, 0.5, 1);
+	}
+	return true;
+}
+
 static bool label_reference(struct al_scene *scene, const struct al_obstacles *obstacles,
 	const struct al_reference_line *line, struct al_error *err)
 {
@@ -230,6 +242,8 @@ static bool label_reference(struct al_scene *scene, const struct al_obstacles *o
 
 	if (!line->label || !*line->label)
 		return true;
+	if (scene->plot->figure->is_horizontal)
+		return label_standing(scene, label, line->value);
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
 		try_stations(&obstacles[panel], &label, al_scene_y(scene, panel, line->value),
 			&best);

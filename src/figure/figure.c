@@ -88,36 +88,31 @@ static double height_of_rows(const struct al_plot *plot, double width_pt)
 	return round(rows * (side + between_pt) + around_pt);
 }
 
-/* So high that each bar that lies takes a line. */
+/* A frame so high that each bar that lies takes a line. */
 static double height_of_bars(const struct al_plot *plot)
 {
-	static const double line_pt = 9.5, between_pt = 4, around_pt = 44;
-	const struct al_figure *figure = plot->figure;
-	const bool is_one = figure->n_stacked > 0 || plot->names_series;
+	static const double line_pt = 9.5, between_pt = 4;
+	const bool is_one = plot->figure->n_stacked > 0 || plot->names_series;
 	const double bars = is_one ? 1 : (double)plot->n_series;
-	const double columns = figure->panels_a_row > 0 ? (double)figure->panels_a_row
-							: (double)plot->n_panels;
-	const double rows = ceil((double)plot->n_panels / columns);
 
-	return rows * (double)plot->n_categories * (bars * line_pt + between_pt) + around_pt;
+	return (double)plot->n_categories * (bars * line_pt + between_pt);
 }
 
 /* A page without a given height grows until the text leaves the frames a fair share of it. */
 static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct al_text *out,
 	struct al_error *err)
 {
-	static const double growing[] = {0.68, 0.85, 1.1, 1.4};
+	static const double growing[] = {0.68, 0.85, 1.1, 1.4}, around_pt = 30;
 	const struct al_figure *figure = plot->figure;
 	const double width = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
 	double height = figure->height_pt;
 
 	if (figure->is_horizontal && height == 0)
-		for (height = height_of_bars(plot); height < most_height_pt; height *= 1.2)
-			if (draw_page(plot, round(height), least_height_pt, format, out, NULL))
+		for (height = height_of_bars(plot) + around_pt; height < most_height_pt;
+			height *= 1.08)
+			if (draw_page(plot, round(height), height_of_bars(plot), format, out, NULL))
 				return true;
-	if (figure->is_horizontal && height == 0)
-		height = height_of_bars(plot);
-	else if (figure->panels_a_row > 0 && height == 0)
+	if (figure->panels_a_row > 0 && height == 0)
 		height = height_of_rows(plot, width);
 	else if (height == 0)
 		for (size_t i = 0; i < sizeof(growing) / sizeof(*growing); i++) {

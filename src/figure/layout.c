@@ -110,6 +110,16 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
+/* Names of lines that stand among bars that lie (callouts.c). */
+static double references_height(const struct al_scene *scene)
+{
+	const struct al_figure *figure = scene->plot->figure;
+
+	return figure->is_horizontal && figure->n_references > 0
+		? al_line_height(scene->canvas, AL_FONT_TICK) + 1
+		: 0;
+}
+
 /* Lines of the fullest panel. */
 static double panel_titles_height(const struct al_scene *scene)
 {
@@ -118,7 +128,8 @@ static double panel_titles_height(const struct al_scene *scene)
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++)
 		most = fmax(most, (double)count_lines(plot->panels[panel]));
-	return *plot->panels[0] ? most * al_line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
+	return (*plot->panels[0] ? most * al_line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2)
+		+ references_height(scene);
 }
 
 static void add_panel_title(struct al_scene *scene, size_t panel)
@@ -136,7 +147,7 @@ static void add_panel_title(struct al_scene *scene, size_t panel)
 			.color = al_color_ink,
 			.align = AL_ALIGN_CENTER};
 		al_scene_write(scene, label, (frame->left + frame->right) / 2,
-			frame->top - 1 - (double)left * height, 0.5, 1);
+			frame->top - references_height(scene) - 1 - (double)left * height, 0.5, 1);
 		text += length + 1;
 	}
 }

@@ -23,9 +23,11 @@ struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel)
 
 	scene->plot->mark->avoid(&obstacles);
 	for (size_t i = 0; i < figure->n_references; i++) {
-		double y = al_scene_y(scene, panel, figure->references[i].value);
+		const double at = al_scene_y(scene, panel, figure->references[i].value);
 		al_obstacles_add_segment(&obstacles,
-			(struct al_segment){frame->left, y, frame->right, y});
+			figure->is_horizontal
+				? (struct al_segment){at, frame->top, at, frame->bottom}
+				: (struct al_segment){frame->left, at, frame->right, at});
 	}
 	return obstacles;
 }

@@ -195,6 +195,7 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 			"an inset needs the mark line or point"},
 		{figure->n_ratios && mark->has_cells, "\"ratios\" need lines, bars or points"},
 		{figure->is_horizontal && !mark->has_slots, "\"horizontal\" needs the mark bar"},
+		{figure->is_horizontal && figure->n_ratios > 0, "\"ratios\" need bars that stand"},
 		{figure->writes_values && !mark->has_slots && !mark->has_cells,
 			"\"values\" need the mark bar or heatmap"},
 		{figure->x.is_free && (mark->has_slots || mark->has_cells),
@@ -206,9 +207,6 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 		if (rules[i].is_wrong)
 			return al_fail(err, AL_EINPUT, "%s, found %s", rules[i].needs,
 				figure->mark);
-	if (figure->is_horizontal && (figure->n_ratios || figure->n_references))
-		return al_fail(err, AL_EINPUT,
-			"horizontal bars can't have \"ratios\" or \"references\"");
 	if ((figure->x.is_free || figure->y.is_free) && !figure->panel)
 		return al_fail(err, AL_EINPUT, "a free axis needs \"panel\"");
 	if (figure->n_stacked && figure->series)

@@ -128,6 +128,9 @@ bool al_plot_find_ratios(struct al_plot *plot, struct al_error *err) AL_MUST_CHE
 /* Sets the limits of the inset: it must lie on the axes and hold a point (inset.c). */
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
+/* Adds a cell's number: a stack of bars is their sum (ratio.c); false: it has none. */
+bool al_plot_add_value(struct al_arena *arena, mpq_t sum, const struct al_cell *cell);
+
 /* A cell as text; the name of a row's panel or series, as it is shown. */
 const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell);
 const char *al_plot_name(struct al_plot *plot, size_t row, int column);

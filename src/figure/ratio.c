@@ -69,8 +69,7 @@ static const struct al_point *find_point(const struct al_plot *plot, size_t row)
 
 /* ---- what they hold ---- */
 
-/* A stack of bars is their sum. */
-static bool add_value(struct al_arena *arena, mpq_t sum, const struct al_cell *cell)
+bool al_plot_add_value(struct al_arena *arena, mpq_t sum, const struct al_cell *cell)
 {
 	mpq_ptr value = al_exact_new(arena);
 
@@ -91,7 +90,7 @@ static bool read_end(struct al_plot *plot, const struct al_end *end, const struc
 	if (!find_row(plot, end, &row, err))
 		return false;
 	for (size_t i = 0; i < plot->columns.n_y; i++)
-		is_whole = add_value(&plot->arena, value,
+		is_whole = al_plot_add_value(&plot->arena, value,
 				   &plot->table->rows[row][plot->columns.y[i]])
 			&& is_whole;
 	*out = find_point(plot, row);

@@ -16,16 +16,6 @@ static int digits_of(const struct al_column *column, const struct al_cell *cell,
 	return is_whole ? 0 : AL_DIGITS_ALL;
 }
 
-static mpq_srcptr value_of(struct al_arena *arena, const struct al_cell *cell)
-{
-	mpq_ptr real = al_exact_new(arena);
-
-	if (cell->kind != AL_CELL_REAL)
-		return cell->exact;
-	mpq_set_d(real, cell->real);
-	return real;
-}
-
 /* A row's value, or the sum of its stack; NULL: one is missing. */
 static const char *text_of(const struct al_scene *scene, const struct al_point *point)
 {
@@ -35,13 +25,9 @@ static const char *text_of(const struct al_scene *scene, const struct al_point *
 	mpq_ptr sum = al_exact_new(scene->arena);
 	char label[AL_TICK_LABEL_SIZE];
 
-	for (size_t i = 0; i < plot->columns.n_y; i++) {
-		const struct al_cell *cell = &cells[plot->columns.y[i]];
-		double value;
-		if (!al_cell_number(cell, &value) || !isfinite(value))
+	for (size_t i = 0; i < plot->columns.n_y; i++)
+		if (!al_plot_add_value(scene->arena, sum, &cells[plot->columns.y[i]]))
 			return NULL;
-		al_exact_add(sum, value_of(scene->arena, cell));
-	}
 	const struct al_column *column = &plot->table->columns[first];
 	al_value_label(label, sum, column, digits_of(column, &cells[first], sum));
 	return al_strdup(scene->arena, label);

@@ -295,6 +295,8 @@ static struct al_reference_line full_rank[] = {{64, "d_head = 64"}};
 static struct al_reference_line budgets[] = {{85899345920, "80 GiB (H100)"},
 	{25769803776, "24 GiB"}};
 
+static struct al_reference_line small_budget[] = {{67108864, "64 MiB"}};
+
 static const struct al_wished_tick captured_ticks[] = {{0, NULL}, {.5, NULL}, {.9, NULL},
 	{1, NULL}};
 static const char *const beneath_strands[] = {"panel", "of", "strand", "y"};
@@ -413,6 +415,17 @@ const struct figure_case figure_cases[] = {
 			.is_horizontal = true,
 			.writes_values = true,
 			.width_pt = 504},
+		.is_hard = true},
+	{"lying-references", fill_table_13,
+		.figure = {.mark = "bar",
+			.x = {.column = "variant"},
+			.n_stacked = 4,
+			.stacked = (const char *const[]){"weights", "gradients", "optimizer",
+				"activations"},
+			.references = small_budget,
+			.n_references = 1,
+			.is_horizontal = true,
+			.writes_values = true},
 		.is_hard = true},
 	{"lying-negative", fill_negative,
 		.figure = {.mark = "bar",
