@@ -116,8 +116,16 @@ struct layer {
 
 /* ---- for counts ---- */
 
-/* Ten times the error of single precision's sums, relative to all squares. */
-static const double MARGIN = 1e-6;
+/* Three times the error of single precision's sums, relative to all squares: 1.8e-7 was the largest
+ * of 430 matrices of 16 to 4,096 columns without a leading direction, and 3.2e-6 where one has
+ * nearly all squares, whose products are sums of one sign. */
+static double margin_of(struct al_matrix values)
+{
+	const double squares = al_inner(al_view(values), al_view(values));
+	const double first = values.rows ? values.data[0] : 0;
+
+	return 5e-7 + (squares > 0 ? 1e-5 * first * first / squares : 0);
+}
 
 /* Norms whose products' squares are within single precision's range, with room to spare. */
 static bool is_within_range(const struct al_heads *heads)
@@ -133,11 +141,13 @@ static bool is_within_range(const struct al_heads *heads)
 
 static bool is_clear(struct al_matrix values)
 {
+	const double margin = margin_of(values);
+
 	for (int i = 0; i < AL_N_SHARES; i++)
-		if (!al_components_stay(values.data, values.rows, al_shares[i], MARGIN))
+		if (!al_components_stay(values.data, values.rows, al_shares[i], margin))
 			return false;
-	return al_components_between(values.data, values.rows, .9 - MARGIN)
-		== al_components_between(values.data, values.rows, .9 + MARGIN);
+	return al_components_between(values.data, values.rows, .9 - margin)
+		== al_components_between(values.data, values.rows, .9 + margin);
 }
 
 struct kinds {

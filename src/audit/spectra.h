@@ -56,8 +56,7 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
  *
  * Of `counted`, of heads in double precision, values are good for counts of components for
  * al_shares alone: from Gram matrices, in single precision; in double where a sum of squares is so
- * near a share, 1e-6 of all squares, that rounding might decide. In single precision sums were
- * within 1e-7. */
+ * near a share that rounding might decide. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned exact, unsigned counted,
 	struct al_error *err) AL_MUST_CHECK;
