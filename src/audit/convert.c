@@ -122,28 +122,27 @@ bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *va
 	return true;
 }
 
-/* errors[i]: what the first ranks[i] basis vectors leave of a side, relative to it; taken off from
- * the lowest rank on. */
+/* errors[i]: what the first ranks[i] basis vectors leave of a side, relative to it; as a difference
+ * of squares where that shows it. */
 static bool leave_behind(const struct al_stack *side, struct al_view basis, const size_t *ranks,
 	size_t n_ranks, double *errors, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_matrix rest;
-	size_t done = 0;
+	const double all = side->norm * side->norm;
+	struct al_matrix inside;
 
-	if (!al_take_copy(&scratch, al_view(side->weighed), &rest, err))
+	if (!al_take_product(&scratch, AL_TRANSPOSED, basis, AL_PLAIN, al_view(side->weighed),
+		    &inside, err))
 		return false;
-	for (size_t i = n_ranks; i-- > 0;) {
-		AL_SCRATCH(room);
+	for (size_t i = 0; i < n_ranks; i++) {
 		const size_t rank = al_least(ranks[i], basis.cols);
-		const struct al_view next = al_columns(basis, done, rank - done);
-		struct al_matrix inside;
-		if (!al_take_product(&room, AL_TRANSPOSED, next, AL_PLAIN, al_view(rest), &inside,
-			    err)
-			|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, next, al_view(inside), 1, rest, err))
+		double rest = all
+			- al_squared_norm(al_view(al_part(inside, 0, 0, rank, inside.cols)));
+		if (rest < AL_GRAM_SHOWS * all
+			&& !al_outside(al_columns(basis, 0, rank), al_view(side->weighed), &rest,
+				err))
 			return false;
-		errors[i] = sqrt(al_squared_norm(al_view(rest))) / side->norm;
-		done = rank;
+		errors[i] = sqrt(rest) / side->norm;
 	}
 	return true;
 }
