@@ -2,6 +2,7 @@
 #include "audit/audit.h"
 
 #include "audit/losses.h"
+#include "audit/rotary.h"
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 	const struct al_audit_options *options)
@@ -57,13 +58,17 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err)
 {
-	struct al_matrix inner;
+	const struct al_heads *heads = &module->heads;
+	const bool turns = form == AL_FORM_QK && al_has_offset(module->attention);
+	struct al_matrix inner, all;
 
 	if (!module->inner[form].data) {
-		if (!al_form_inner(&module->scratch, &module->heads, &module->heads, form, &inner,
-			    err))
+		if (!al_form_inner_rotary(&module->scratch, heads, heads, form,
+			    turns ? module->attention : NULL, &inner, &all, err))
 			return false;
 		module->inner[form] = al_view(inner);
+		if (turns)
+			module->rotary_inner = al_view(all);
 	}
 	*out = module->inner[form];
 	return true;

@@ -56,6 +56,7 @@ struct al_audit_module {
 	unsigned layer_kinds,
 		counted_kinds; /* of layer_spectra: found, and good for counts alone */
 	struct al_view inner[AL_N_FORMS];
+	struct al_view rotary_inner; /* with the scores', where they have an offset */
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
 	size_t n_draws;

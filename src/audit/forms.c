@@ -1,6 +1,8 @@
 /* The heads' bilinear forms compared without forming them. */
 #include "audit/forms.h"
 
+#include "audit/rotary.h"
+
 const char *const al_form_names[AL_N_FORMS] = {"qk", "ov"};
 
 /* A form is L_i R_i^T: the projections on its two sides. */
@@ -22,8 +24,9 @@ static void add_biases(struct al_view a, struct al_view b, struct al_matrix out)
 			out.data[i + j * out.ld] += a.data[i * a.ld] * b.data[j * b.ld];
 }
 
-bool al_cross_gram(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
-	enum al_projection p, struct al_matrix *out, struct al_error *err)
+/* A^T B for a projection on [x, 1]. */
+static bool cross_gram(struct al_scratch *scratch, const struct al_heads *a,
+	const struct al_heads *b, enum al_projection p, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_view left = al_projection_of(a, p), right = al_projection_of(b, p);
 
@@ -64,19 +67,29 @@ static void fill(const struct al_heads *a, const struct al_heads *b, struct side
 				wa, wb);
 }
 
-bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
-	enum al_form form, struct al_matrix *out, struct al_error *err)
+bool al_form_inner_rotary(struct al_scratch *scratch, const struct al_heads *a,
+	const struct al_heads *b, enum al_form form, const struct al_attention *rotary,
+	struct al_matrix *out, struct al_matrix *all, struct al_error *err)
 {
 	AL_SCRATCH(grams);
 	const struct sides s = sides_of(form);
 	struct al_matrix left, right;
 
-	if (!al_cross_gram(&grams, a, b, s.left, &left, err)
-		|| !al_cross_gram(&grams, a, b, s.right, &right, err)
-		|| !al_take(scratch, out, a->n_heads, b->n_heads, err))
+	if (!cross_gram(&grams, a, b, s.left, &left, err)
+		|| !cross_gram(&grams, a, b, s.right, &right, err)
+		|| !al_take(scratch, out, a->n_heads, b->n_heads, err)
+		|| (rotary && !al_take(scratch, all, a->n_heads, b->n_heads, err)))
 		return false;
 	fill(a, b, s, al_view(left), al_view(right), *out);
+	if (rotary)
+		al_rotary_inner(a, rotary, al_view(left), al_view(right), *all);
 	return true;
+}
+
+bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
+	enum al_form form, struct al_matrix *out, struct al_error *err)
+{
+	return al_form_inner_rotary(scratch, a, b, form, NULL, out, NULL, err);
 }
 
 /* ---- biases ---- */

@@ -9,6 +9,8 @@
 #include "audit/triangles.h"
 #include "base/base.h"
 
+struct al_attention;
+
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
 extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 
@@ -28,9 +30,11 @@ static inline double al_cosine(double inner, double squared_a, double squared_b)
 bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
 	enum al_form form, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
-/* A^T B for a projection on [x, 1] of two modules, which may be the same. */
-bool al_cross_gram(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
-	enum al_projection projection, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+/* The same, and of a's own scores with `rotary` positions (else NULL) what al_rotary_inner finds,
+ * by the same Gram matrices: they take all the time. */
+bool al_form_inner_rotary(struct al_scratch *scratch, const struct al_heads *a,
+	const struct al_heads *b, enum al_form form, const struct al_attention *rotary,
+	struct al_matrix *out, struct al_matrix *all, struct al_error *err) AL_MUST_CHECK;
 
 /* What biases add to the squared norm of a head's form: with A and B without biases and a, b these,
  * ||[A; a] [B; b]^T||^2 - ||A B^T||^2 = ||B a^T||^2 + ||A b^T||^2 + (a b^T)^2. 0 without biases. */

@@ -325,18 +325,13 @@ static bool compare_on_tokens(struct merger *x, struct al_scratch *scratch,
 
 /* Under rotary positions the mean over all offsets: scores that are equal at one offset may differ
  * at others. */
-static bool compare_by_weights(struct merger *x, struct al_scratch *scratch, struct al_error *err)
+static bool compare_by_weights(struct merger *x, struct al_error *err)
 {
-	const size_t n = x->module->heads.n_heads;
-	struct al_matrix qk;
-	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err))
+	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err)
+		|| !al_audit_form_inner(x->module, AL_FORM_QK, &x->qk, err))
 		return false;
-	if (!al_has_offset(x->module->attention))
-		return al_audit_form_inner(x->module, AL_FORM_QK, &x->qk, err);
-	if (!al_take(scratch, &qk, n, n, err)
-		|| !al_rotary_inner(&x->module->heads, x->module->attention, qk, err))
-		return false;
-	x->qk = al_view(qk);
+	if (al_has_offset(x->module->attention))
+		x->qk = x->module->rotary_inner;
 	return true;
 }
 
@@ -352,7 +347,7 @@ static bool merge(struct merger *x, struct al_scratch *scratch, const struct al_
 	x->ov_cost = al_take_array(scratch, n, sizeof(*x->ov_cost), err);
 	if (!x->into || !x->is_gone || !x->qk_cost || !x->ov_cost
 		|| !(is_on_tokens ? compare_on_tokens(x, scratch, audit, err)
-				  : compare_by_weights(x, scratch, err)))
+				  : compare_by_weights(x, err)))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		x->into[i] = i;

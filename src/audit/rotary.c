@@ -6,8 +6,6 @@
  * pair dimension i with i + width/2, interleaved ones 2i with 2i + 1. */
 #include "audit/rotary.h"
 
-#include "audit/forms.h"
-
 /* [a b] R^T: the row's two numbers, rotated. */
 static void rotate(double *a, double *b, size_t n, double angle)
 {
@@ -76,22 +74,16 @@ static double inner_of_pairs(const struct al_attention *attention, struct al_vie
 	return sum;
 }
 
-bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_matrix out, struct al_error *err)
+void al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
+	struct al_view queries, struct al_view keys, struct al_matrix out)
 {
-	AL_SCRATCH(scratch);
 	const size_t w = heads->d_head;
-	struct al_matrix q, k;
 
-	if (!al_cross_gram(&scratch, heads, heads, AL_QUERY, &q, err)
-		|| !al_cross_gram(&scratch, heads, heads, AL_KEY, &k, err))
-		return false;
 	for (size_t j = 0; j < heads->n_heads; j++)
 		for (size_t i = 0; i < heads->n_heads; i++) {
 			const size_t at_q[] = {i * w, j * w};
 			const size_t at_k[] = {al_kv_head(heads, i) * w, al_kv_head(heads, j) * w};
-			out.data[i + j * out.ld] = inner_of_pairs(attention, al_view(q), al_view(k),
-				at_q, at_k, w);
+			out.data[i + j * out.ld] = inner_of_pairs(attention, queries, keys, at_q,
+				at_k, w);
 		}
-	return true;
 }

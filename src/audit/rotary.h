@@ -40,6 +40,7 @@ struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b,
 
 /* The mean over all offsets of the inner products of the heads' score forms, [n_heads][n_heads]:
  * with a pair's columns as complex vectors that of Re(q k^H e^(i theta t)) and this of q', k' is
- * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. */
-bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+ * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. Of the projections'
+ * A^T A, on [x, 1]. */
+void al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
+	struct al_view queries, struct al_view keys, struct al_matrix out);
