@@ -53,6 +53,7 @@ static const struct reading {
 	{"a brace that closes nothing", "a.tex", "a{b}\n }\n", "a.tex:2:2: \"}\" closes nothing"},
 	{"a brace that is never closed", "a.tex", "a\n\\textbf{b\n",
 		"a.tex:2:8: \"{\" is never closed"},
+	{"one of the first line", "a.tex", "{b\n", "a.tex:1:1: \"{\" is never closed"},
 	{"no UTF-8", "a.md", "a\nb\xC3\n", "a.md:2:2: byte 0xC3 is not text in UTF-8"},
 };
 
