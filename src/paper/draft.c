@@ -9,8 +9,6 @@
 static const char *column_of_head(const struct al_paper_subjects *subjects, struct al_arena *arena,
 	const char *head)
 {
-	if (!subjects)
-		return NULL;
 	const struct al_paper_vocabulary *v = &subjects->vocabulary;
 	const char *column = al_paper_meaning(v, arena, head)->column;
 	return column ? column

@@ -95,7 +95,6 @@ bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *sce
 
 /* ---- draft.c ---- */
 
-/* A map to begin with, from heads and labels; the reader completes it. `subjects` may be NULL: then
- * only built-in models are known. */
+/* A map to begin with, from heads and labels; the reader completes it. */
 void al_paper_draft(const struct al_paper *paper, struct al_paper_subjects *subjects,
 	struct al_text *out);

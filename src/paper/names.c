@@ -11,7 +11,7 @@ static const char *find_name(enum al_catalog_kind kind, const struct al_paper_ma
 
 	if (known && *normal)
 		return known->name;
-	if (kind == AL_CATALOG_MODELS && subjects)
+	if (kind == AL_CATALOG_MODELS)
 		return al_paper_model_word(subjects, label);
 	for (size_t i = 0; *normal && i < list->n_files; i++)
 		if (strcmp(al_paper_normal(arena, list->files[i].name), normal) == 0)

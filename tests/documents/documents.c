@@ -257,13 +257,9 @@ static bool parse_map(const char *text, size_t length, struct al_error *err)
 static bool parse_paper(const char *text, size_t length, struct al_error *err)
 {
 	struct al_paper paper;
-	struct al_text map;
 
 	if (!al_paper_parse(&paper, "paper.tex", text, length, err))
 		return false;
-	al_text_init(&map);
-	al_paper_draft(&paper, NULL, &map);
-	al_text_finish(&map);
 	al_paper_finish(&paper);
 	return true;
 }

@@ -20,23 +20,26 @@ static void check_tables(const struct al_paper *paper)
 }
 
 /* The draft is a map that can be read. */
-static void check_draft(const struct al_paper *paper)
+static void check_draft(const struct al_paper *paper, struct al_catalog *catalog)
 {
+	const struct al_paper_options options = {0};
+	struct al_paper_subjects subjects;
 	struct al_paper_map map;
 	struct al_error err = {0};
 	struct al_text text;
+	AL_ARENA(arena);
 
 	al_text_init(&text);
-	al_paper_draft(paper, NULL, &text);
+	FUZZ_CHECK(al_paper_open_subjects(&subjects, paper, &options, &arena, catalog, &err));
+	al_paper_draft(paper, &subjects, &text);
 	FUZZ_CHECK(al_paper_map_parse(&map, "draft", text.data, text.length, &err));
 	al_paper_map_finish(&map);
 	al_text_finish(&text);
 }
 
 /* What is wrong has a right number; what is written ends. */
-static void check_answer(const struct al_paper *paper)
+static void check_answer(const struct al_paper *paper, struct al_catalog *catalog)
 {
-	struct al_catalog *catalog = al_catalog_create();
 	const struct al_paper_options options = {0};
 	struct al_lint_counts counts = {0};
 	struct al_error err = {0};
@@ -54,7 +57,6 @@ static void check_answer(const struct al_paper *paper)
 	al_paper_letter(&table, &text);
 	al_text_finish(&text);
 	al_table_finish(&table);
-	al_catalog_destroy(catalog);
 }
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -66,8 +68,10 @@ int fuzz_input(const uint8_t *data, size_t size)
 		struct al_error err = {0};
 		if (al_paper_parse(&paper, files[i], (const char *)data, size, &err)) {
 			check_tables(&paper);
-			check_draft(&paper);
-			check_answer(&paper);
+			struct al_catalog *catalog = al_catalog_create();
+			check_draft(&paper, catalog);
+			check_answer(&paper, catalog);
+			al_catalog_destroy(catalog);
 			al_paper_finish(&paper);
 		} else
 			FUZZ_CHECK(err.status == AL_EINPUT && *err.message);
