@@ -10,6 +10,7 @@ struct pair {
 	struct al_word before, after;
 	size_t first, last; /* words */
 	bool is_share; /* "3 out of 8": what is is a part of what was */
+	bool is_in_brackets; /* "(5 vs 8)": else it is no pair */
 };
 
 enum { MOST_KEPT_WORDS = 10000 };
@@ -28,6 +29,11 @@ static bool is_word(const struct al_sentence *s, size_t i, const char *text)
 {
 	return i < s->n && s->words[i].kind == AL_WORD_LETTERS
 		&& strcmp(s->words[i].text, text) == 0;
+}
+
+static bool is_sign(const struct al_sentence *s, size_t i, const char *text)
+{
+	return s->words[i].kind == AL_WORD_SIGN && strcmp(s->words[i].text, text) == 0;
 }
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
@@ -52,19 +58,21 @@ static void share_unit(struct al_word *first, const struct al_word *second)
 }
 
 /* How two numbers appear in a sentence: words, or NULL for a number, each behind at most so many
- * other words. */
+ * other words; "" ends a form. */
 static const struct form {
 	struct step {
 		const char *word;
 		size_t most;
 	} steps[4];
 	bool is_before_first; /* the old value is first */
-	bool is_share;
+	bool is_share, is_in_brackets;
 } forms[] = {
-	{{{"from", 0}, {NULL, 1}, {"to", 2}, {NULL, 1}}, true, false},
-	{{{NULL, 0}, {"instead", 2}, {"of", 0}, {NULL, 1}}, false, false},
-	{{{NULL, 0}, {"rather", 2}, {"than", 0}, {NULL, 1}}, false, false},
-	{{{NULL, 0}, {"out", 0}, {"of", 0}, {NULL, 0}}, false, true},
+	{{{"from", 0}, {NULL, 1}, {"to", 2}, {NULL, 1}}, true, false, false},
+	{{{NULL, 0}, {"instead", 2}, {"of", 0}, {NULL, 1}}, false, false, false},
+	{{{NULL, 0}, {"rather", 2}, {"than", 0}, {NULL, 1}}, false, false, false},
+	{{{NULL, 0}, {"out", 0}, {"of", 0}, {NULL, 0}}, false, true, false},
+	{{{NULL, 0}, {"vs", 2}, {NULL, 1}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"versus", 2}, {NULL, 1}, {"", 0}}, false, false, true},
 };
 
 /* Moves `*at` to the step, which is one of the next words. */
@@ -88,6 +96,8 @@ static bool read_form(const struct al_sentence *s, size_t at, const struct form 
 	size_t n = 0, next = at;
 
 	for (size_t i = 0; i < N_OF(form->steps); i++, next++) {
+		if (form->steps[i].word && !*form->steps[i].word)
+			break;
 		if (!find_step(s, &form->steps[i], &next))
 			return false;
 		if (!form->steps[i].word)
@@ -96,7 +106,7 @@ static bool read_form(const struct al_sentence *s, size_t at, const struct form 
 	if (!form->is_share)
 		share_unit(&numbers[0], &numbers[1]);
 	*out = (struct pair){numbers[!form->is_before_first], numbers[form->is_before_first], at,
-		next - 1, form->is_share};
+		next - 1, form->is_share, form->is_in_brackets};
 	return true;
 }
 
@@ -211,6 +221,9 @@ static bool is_said_of(const struct al_sentence *s, const struct pair *pair, siz
 {
 	if (at + 1 < s->n && is_one_of(&s->words[at + 1], of_time, N_OF(of_time)))
 		return false;
+	/* "71.2 vs 70.1" alone says nothing of what is around it. */
+	if (pair->is_in_brackets && (pair->first == 0 || !is_sign(s, pair->first - 1, "(")))
+		return false;
 	return at > pair->last ? are_links(s, pair->last + 1, at)
 			       : at < pair->first && are_links(s, at + 1, pair->first);
 }
@@ -267,12 +280,12 @@ static double point_of(const struct pair *pair, enum al_word_kind kind)
 	return 100 * (pair->is_share ? after : fabs(after - before)) / before;
 }
 
-static const char points[] = "points"; /* a cause */
+static const char points[] = "points", cut_off[] = "truncation"; /* causes */
 
 static void add(struct reader *r, const struct pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
-	const bool is_wrong = verdict == AL_INCONSISTENT, is_points = but == points;
+	const bool is_wrong = verdict == AL_INCONSISTENT;
 
 	al_paper_findings_add(r->out,
 		(struct al_paper_finding){.line = said->line,
@@ -280,12 +293,13 @@ static void add(struct reader *r, const struct pair *pair, const struct al_word 
 			.expected = al_format(r->out->arena, "%.*f", said->digits + 1,
 				point_of(pair, said->kind)),
 			.verdict = al_verdict_names[verdict],
-			.cause = is_points ? points : NULL,
+			.cause = verdict == AL_CONSISTENT && *but ? but : NULL,
 			.note = is_wrong
 				? al_format(r->out->arena, "%s and %s in the same sentence%s",
 					pair->before.text, pair->after.text, but)
-				: is_points ? "holds as percentage points"
-					    : NULL});
+				: but == points	 ? "holds as percentage points"
+				: but == cut_off ? "cut off, not rounded"
+						 : NULL});
 	r->counts->verdicts[verdict]++;
 	r->counts->numbers++;
 }
@@ -330,6 +344,8 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 		add(r, pair, said, AL_INCONSISTENT, falls ? ": it falls" : ": it rises");
 	else if (fabs(said->value - point) <= said->half_unit + slack)
 		add(r, pair, said, AL_REPRODUCED, "");
+	else if (point > said->value && point < said->value + 2 * said->half_unit - slack)
+		add(r, pair, said, AL_CONSISTENT, cut_off);
 	else
 		add(r, pair, said,
 			found.high < said->value - rounding - slack

@@ -92,7 +92,8 @@ static void name(const struct totals *t, const struct al_paper_cell *cell,
 	counts->numbers++;
 }
 
-/* A sum is meant where it holds in four cells at least, and fails in one (of ten, in two). */
+/* What a row of that name sums up is a sum; one that fails is wrong where the row's sum holds in four
+ * cells at least, and fails in one (of ten, in two). */
 void al_paper_read_totals(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
@@ -104,11 +105,11 @@ void al_paper_read_totals(const struct al_paper_sheet *sheet, struct al_paper_fi
 			judge(&t, i, first);
 			first = i + 1;
 		}
+	counts->numbers += t.n_hold;
+	counts->verdicts[AL_REPRODUCED] += t.n_hold;
 	const size_t most = t.n_hold + t.n_fail >= 10 ? 2 : 1;
 	if (t.n_hold < 4 || 3 * t.n_near > t.n_hold || t.n_fail > most)
 		return;
-	counts->numbers += t.n_hold;
-	counts->verdicts[AL_REPRODUCED] += t.n_hold;
 	for (size_t i = 0; i < t.n_fail; i++)
 		name(&t, &t.failed[i], out, counts);
 }

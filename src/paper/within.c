@@ -79,20 +79,38 @@ static bool is_summary(const char *label)
 	return false;
 }
 
+/* The length of a sign in front of a number. */
+static size_t sign_length(const char *text)
+{
+	static const char *const signs[] = {"+", "-", "\u2212"};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (strncmp(text, signs[i], strlen(signs[i])) == 0)
+			return strlen(signs[i]);
+	return 0;
+}
+
+static void read_number(struct within *w, const char *text, struct number *out)
+{
+	const size_t sign = sign_length(text);
+	struct al_paper_cell cell;
+
+	if (!al_paper_cell_number(w->arena, text + sign, &cell))
+		return;
+	const double scale = (double)al_unit_factor(cell.unit);
+	*out = (struct number){(sign > 0 && *text != '+' ? -1 : 1) * cell.value * scale,
+		cell.half * scale, cell.digits, text};
+}
+
 static void read_numbers(struct within *w)
 {
 	for (size_t i = 0; i < w->n_rows; i++) {
 		const struct al_paper_row *row = &w->sheet->table->rows[w->sheet->n_heads + i];
 		for (size_t k = 0; k < row->n_cells && k < w->n_columns; k++) {
-			struct al_paper_cell cell;
 			struct number *number = &w->numbers[i * w->n_columns + k];
 			number->text = row->cells[k];
-			if (is_summary(row->cells[0])
-				|| !al_paper_cell_number(w->arena, row->cells[k], &cell))
-				continue;
-			const double scale = (double)al_unit_factor(cell.unit);
-			*number = (struct number){cell.value * scale, cell.half * scale,
-				cell.digits, row->cells[k]};
+			if (!is_summary(row->cells[0]))
+				read_number(w, row->cells[k], number);
 		}
 	}
 }
@@ -101,7 +119,8 @@ static const char *unit_of(const struct within *w, size_t column)
 {
 	for (size_t i = 0; i < w->n_rows; i++) {
 		const char *text = at(w, i, column)->half > 0 ? at(w, i, column)->text : "";
-		const char *unit = text + strspn(text, "~0123456789., ");
+		const char *behind = text + sign_length(text);
+		const char *unit = behind + strspn(behind, "~0123456789., ");
 		if (*text)
 			return *unit			       ? unit
 				: w->sheet->heads[column].unit ? w->sheet->heads[column].unit
@@ -114,7 +133,7 @@ static void read_columns(struct within *w)
 {
 	for (size_t k = 0; k < w->n_columns; k++) {
 		struct column *column = &w->columns[k];
-		double least = INFINITY, most = 0;
+		double least = INFINITY, most = -INFINITY;
 		column->is_whole = true;
 		column->unit = unit_of(w, k);
 		for (size_t i = 0; i < w->n_rows; i++)
@@ -132,20 +151,27 @@ static void read_columns(struct within *w)
 /* "1.0x", "100%", a dash: the row to which others refer. 1 alone is a number as any. */
 static bool is_mark(const struct number *n)
 {
+	static const char *const dashes[] = {"", "-", "--", "---", "\u2013", "\u2014"};
 	const char *text = n->text ? n->text : "";
 
 	if (n->half > 0)
 		return n->digits > 0 || strpbrk(text, "x%") ? n->value == 1 || n->value == 100
 							    : false;
-	return !*text || strcmp(text, "-") == 0 || strcmp(text, "--") == 0
-		|| strcmp(text, "\u2013") == 0;
+	return al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
 }
 
-/* The marked row before each; before the first one it is the first row. */
+/* The marked row before each; the last one for all where no other is marked; else the first row
+ * before the marked ones. */
 static void find_bases(struct within *w, size_t column)
 {
-	size_t base = 0;
+	size_t n = 0, base = 0;
 
+	for (size_t i = 0; i < w->n_rows; i++)
+		if (is_mark(at(w, i, column))) {
+			base = i;
+			n++;
+		}
+	base = n == 1 && base == w->n_rows - 1 ? base : 0;
 	for (size_t i = 0; i < w->n_rows; i++) {
 		if (is_mark(at(w, i, column)))
 			base = i;
@@ -217,7 +243,8 @@ static bool expect(const struct within *w, const struct relation *r, size_t row,
 	const size_t base = r->is_of_base ? w->bases[row] : row;
 	const struct number *a = at(w, row, r->a), *b = at(w, base, r->b);
 	const double share = is_exact(w, r) ? 0 : 1;
-	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half)
+	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half
+		|| a->value < 0)
 		return false;
 	*out = (struct range){INFINITY, -INFINITY};
 	for (int i = 0; i < 4; i++) {
@@ -288,7 +315,8 @@ static bool is_within(const struct number *t, const struct range *range, double 
 
 static bool try(const struct within *w, const struct relation *r, struct trial *out)
 {
-	const double share = is_exact(w, r) ? 0 : 1;
+	const bool is_percentage = r->form == PERCENT || r->form == FALL || r->form == RISE;
+	const double share = is_exact(w, r) && !is_percentage ? 0 : 1;
 
 	*out = (struct trial){0};
 	for (size_t i = 0; i < w->n_rows; i++) {
@@ -335,16 +363,18 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 
 	if (w->is_named[row] || !expect(w, r, row, &range))
 		return;
-	w->is_named[row] = true;
 	const double right = (range.low + range.high) / 2;
+	if (right * t->value < 0) /* a fall may be printed as what was won */
+		return;
+	w->is_named[row] = true;
 	struct al_paper_suspect suspect = {.printed = t->text,
-		.value = t->value,
-		.right = right,
+		.value = fabs(t->value),
+		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
 	const struct al_paper_cause cause = al_paper_find_cause(w->arena, &suspect);
-	const bool has_cause = cause.name && !cause.is_note && right > 0;
-	const char *instead = al_paper_instead(w->arena, t->text, right, t->digits);
+	const bool has_cause = cause.name && !cause.is_note && right != 0;
+	const char *instead = al_paper_instead(w->arena, t->text, fabs(right), t->digits);
 	al_paper_findings_add(out,
 		(struct al_paper_finding){.line = w->sheet->table->rows[w->sheet->n_heads + row]
 							  .line,

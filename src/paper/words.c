@@ -171,6 +171,10 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 		const bool is_joined = p > text && !isspace((unsigned char)p[-1]);
 		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
 			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
+		if (*p == '.' && !ends && s->n > 0 && is_abbreviation(&s->words[s->n - 1])) {
+			p++;
+			continue;
+		}
 		if (isdigit((unsigned char)*p))
 			p = read_number(text, p, arena, &word);
 		else if (is_letter(*p))
