@@ -92,8 +92,8 @@ static void name(const struct totals *t, const struct al_paper_cell *cell,
 	counts->numbers++;
 }
 
-/* What a row of that name sums up is a sum; one that fails is wrong where the row's sum holds in four
- * cells at least, and fails in one (of ten, in two). */
+/* What a row of that name sums up is a sum; one that fails is wrong where the row's sum holds in
+ * four cells at least, and fails in one (of ten, in two). */
 void al_paper_read_totals(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {

@@ -51,19 +51,21 @@ struct column {
 struct within {
 	const struct al_paper_sheet *sheet;
 	struct al_arena *arena;
-	struct number *numbers; /* [n_rows][n_columns] */
+	struct number
+		*numbers; /* [n_rows][2 n_columns]: behind all columns what is in brackets, each
+				   column's "71.2 (+1.3)" */
 	size_t n_rows, n_columns;
-	struct column *columns; /* [n_columns] */
+	struct column *columns; /* [2 n_columns] */
 	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
 	bool *is_named; /* [n_rows]: a finding has the row */
-	struct relation *found; /* [n_columns] */
+	struct relation *found; /* [2 n_columns] */
 	size_t n_found;
 	double least; /* digits that a relation must have hit */
 };
 
 static const struct number *at(const struct within *w, size_t row, size_t column)
 {
-	return &w->numbers[row * w->n_columns + column];
+	return &w->numbers[row * 2 * w->n_columns + column];
 }
 
 /* ---- numbers ---- */
@@ -102,16 +104,34 @@ static void read_number(struct within *w, const char *text, struct number *out)
 		cell.half * scale, cell.digits, text};
 }
 
+/* "71.2 (+1.3)" is two numbers. */
+static void read_cell(struct within *w, const char *text, bool is_unread, struct number *out)
+{
+	const char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
+	struct number *inner = &out[w->n_columns];
+	const char *outer = text;
+
+	if (close && !close[1] && open > text && sign_length(open + 1) > 0) {
+		size_t n = (size_t)(open - text);
+		while (n > 0 && text[n - 1] == ' ')
+			n--;
+		outer = al_strndup(w->arena, text, n);
+		inner->text = al_strndup(w->arena, open + 1, (size_t)(close - open - 1));
+		if (!is_unread)
+			read_number(w, inner->text, inner);
+	}
+	out->text = outer;
+	if (!is_unread)
+		read_number(w, outer, out);
+}
+
 static void read_numbers(struct within *w)
 {
 	for (size_t i = 0; i < w->n_rows; i++) {
 		const struct al_paper_row *row = &w->sheet->table->rows[w->sheet->n_heads + i];
-		for (size_t k = 0; k < row->n_cells && k < w->n_columns; k++) {
-			struct number *number = &w->numbers[i * w->n_columns + k];
-			number->text = row->cells[k];
-			if (!is_summary(row->cells[0]))
-				read_number(w, row->cells[k], number);
-		}
+		for (size_t k = 0; k < row->n_cells && k < w->n_columns; k++)
+			read_cell(w, row->cells[k], is_summary(row->cells[0]),
+				&w->numbers[i * 2 * w->n_columns + k]);
 	}
 }
 
@@ -122,16 +142,17 @@ static const char *unit_of(const struct within *w, size_t column)
 		const char *behind = text + sign_length(text);
 		const char *unit = behind + strspn(behind, "~0123456789., ");
 		if (*text)
-			return *unit			       ? unit
-				: w->sheet->heads[column].unit ? w->sheet->heads[column].unit
-							       : "";
+			return *unit ? unit
+				: column < w->n_columns && w->sheet->heads[column].unit
+				? w->sheet->heads[column].unit
+				: "";
 	}
 	return "";
 }
 
 static void read_columns(struct within *w)
 {
-	for (size_t k = 0; k < w->n_columns; k++) {
+	for (size_t k = 0; k < 2 * w->n_columns; k++) {
 		struct column *column = &w->columns[k];
 		double least = INFINITY, most = -INFINITY;
 		column->is_whole = true;
@@ -213,7 +234,7 @@ static bool is_source(const struct relation *r, size_t column)
 /* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
 static bool is_exact(const struct within *w, const struct relation *r)
 {
-	for (size_t k = 0; k < w->n_columns; k++)
+	for (size_t k = 0; k < 2 * w->n_columns; k++)
 		if ((k == r->t || is_source(r, k)) && !w->columns[k].is_whole)
 			return false;
 	return true;
@@ -459,6 +480,23 @@ static void judge_column(struct within *w, size_t t, struct al_paper_findings *o
 			}
 }
 
+/* What is in brackets is a change: since the row that others refer to, or since another column. */
+static void judge_brackets(struct within *w, size_t column, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	static const enum form forms[] = {DIFFERENCE, RISE};
+	const size_t t = w->n_columns + column;
+	bool is_found = w->columns[t].span == 0;
+
+	find_bases(w, t);
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+		for (size_t k = 0; k < w->n_columns; k++) {
+			const size_t b = (column + k) % w->n_columns; /* its own first */
+			judge(w, &(struct relation){forms[i], t, column, b, b == column}, out,
+				counts, &is_found);
+		}
+}
+
 void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
@@ -471,14 +509,16 @@ void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_finding
 
 	if (w.n_rows < LEAST_ROWS || w.n_rows > MOST_ROWS || w.n_columns > MOST_COLUMNS)
 		return;
-	w.numbers = al_new_array(&scratch, struct number, w.n_rows * w.n_columns);
-	w.columns = al_new_array(&scratch, struct column, w.n_columns);
+	w.numbers = al_new_array(&scratch, struct number, w.n_rows * 2 * w.n_columns);
+	w.columns = al_new_array(&scratch, struct column, 2 * w.n_columns);
 	w.bases = al_new_array(&scratch, size_t, w.n_rows);
-	w.found = al_new_array(&scratch, struct relation, w.n_columns);
+	w.found = al_new_array(&scratch, struct relation, 2 * w.n_columns);
 	w.is_named = al_new_array(&scratch, bool, w.n_rows);
 	w.least = 4 + 3 * log10((double)w.n_columns);
 	read_numbers(&w);
 	read_columns(&w);
 	for (size_t t = w.n_columns; t-- > 0;)
 		judge_column(&w, t, out, counts);
+	for (size_t k = 0; k < w.n_columns; k++)
+		judge_brackets(&w, k, out, counts);
 }
