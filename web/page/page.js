@@ -91,9 +91,11 @@ const notes = (list) => list.map((text) => make('p', { class: 'note' }, text));
 function draw(own) {
   const svg = get('chart'), narrow = innerWidth < 720;
   const width = narrow ? 380 : 1040, height = narrow ? 300 : 400, left = 58, right = narrow ? 8 : 120, top = 8, bottom = 26;
-  const low = 20, high = 42; // exponents of the bytes that are shown
+  const sizes = [...data.models.flatMap((one) => one.curve ?? []), ...own.map(([, size]) => size)].map(Number).filter((size) => size > 0);
+  const low = 2 * Math.floor(Math.log2(Math.min(2 ** 20, ...sizes)) / 2); // exponents of the bytes that are shown
+  const high = 2 * Math.ceil(Math.log2(Math.max(2 ** 42, ...sizes)) / 2);
   const x = (tokens) => left + (Math.log2(tokens) - Math.log2(LEAST)) / Math.log2(MOST / LEAST) * (width - left - right);
-  const y = (size) => top + (high - Math.min(high, Math.max(low, Math.log2(Number(size) || 1)))) / (high - low) * (height - top - bottom);
+  const y = (size) => top + (high - Math.max(low, Math.log2(Number(size) || 1))) / (high - low) * (height - top - bottom);
   const path = (points) => points.map(([tokens, size], i) => `${i ? 'L' : 'M'}${x(tokens).toFixed(1)},${y(size).toFixed(1)}`).join('');
   const parts = [];
 
