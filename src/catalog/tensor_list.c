@@ -163,19 +163,21 @@ static struct al_model_item *find_equal(struct al_model_item *items, size_t n,
 	return NULL;
 }
 
-static void add(const struct run *run, struct al_model_item **items, size_t *n, size_t *room,
-	const struct al_model_item *item)
+static bool add(const struct run *run, struct al_model_item **items, size_t *n, size_t *room,
+	const struct al_model_item *item, struct al_error *err)
 {
 	struct al_model_item *equal = run->detail == AL_TENSORS_BY_NAME
 		? NULL
 		: find_equal(*items, *n, item);
 
-	if (equal) {
-		equal->copies += item->copies;
-		equal->active_copies += item->active_copies;
-		return;
+	if (!equal) {
+		*AL_APPEND(&run->list->arena, *items, *n, *room) = *item;
+		return true;
 	}
-	*AL_APPEND(&run->list->arena, *items, *n, *room) = *item;
+	if (__builtin_add_overflow(equal->copies, item->copies, &equal->copies))
+		return al_fail(err, AL_EINPUT, "%s: its loops make too many", item->name);
+	equal->active_copies += item->active_copies;
+	return true;
 }
 
 /* ---- loops ---- */
@@ -207,11 +209,9 @@ static bool enter(const struct run *run, const struct item *item, struct al_iter
 	memcpy(out.iteration, iteration->values, sizeof(out.iteration));
 	if (run->detail == AL_TENSORS_BY_NAME)
 		out.name = al_iteration_name(iteration, &list->arena, item->name);
-	if (item->tensor)
-		add(run, &list->tensors, &list->n_tensors, &list->tensors_room, &out);
-	else
-		add(run, &list->modules, &list->n_modules, &list->modules_room, &out);
-	return true;
+	return item->tensor
+		? add(run, &list->tensors, &list->n_tensors, &list->tensors_room, &out, err)
+		: add(run, &list->modules, &list->n_modules, &list->modules_room, &out, err);
 }
 
 static bool count_iterations(const struct al_loop *loop, const struct al_scope *scope,
