@@ -321,7 +321,8 @@ static const char *say_added(struct al_arena *arena, const struct al_shrink *s,
 {
 	const struct al_estimate cost = al_shrink_cost(s->goal, &s->points[row].choosing);
 
-	return al_format(arena, "%s %s", cost.mean < cost.error ? "changes loss by" : "adds",
+	return al_format(arena, "%s %s",
+		cost.mean < cost.error && !s->goal->is_divergence ? "changes loss by" : "adds",
 		say_cost(arena, s, table, row));
 }
 
@@ -335,7 +336,7 @@ static size_t find_cheapest(const struct al_shrink *s, enum al_method method)
 {
 	size_t best = 0;
 
-	for (size_t i = 1; i < s->n_points; i++)
+	for (size_t i = 1; method != AL_METHOD_IDENTITY && i < s->n_points; i++)
 		if (al_shrink_common(s, s->points[i].conversion).method == method
 			&& s->points[i].step == 0
 			&& (best == 0 || cost_of(s, i) < cost_of(s, best)))
@@ -369,9 +370,7 @@ static const char *say_methods(struct al_arena *arena, const struct al_shrink *s
 	const char *text = "";
 
 	for (int method = 0; method < AL_N_METHODS; method++) {
-		const size_t row = method == AL_METHOD_IDENTITY
-			? 0
-			: find_cheapest(s, (enum al_method)method);
+		const size_t row = find_cheapest(s, (enum al_method)method);
 		if (row > 0 && !uses(s, (enum al_method)method))
 			text = al_format(arena, "%s%s%s %s", text, *text ? ", " : "",
 				say_change(arena, table, row), say_added(arena, s, table, row));
@@ -379,13 +378,11 @@ static const char *say_methods(struct al_arena *arena, const struct al_shrink *s
 	return text;
 }
 
-/* Can the text not tell a method's cost from none? */
+/* Is a method's cost less than its standard error? */
 static bool is_unclear(const struct al_shrink *s)
 {
 	for (int method = 0; method < AL_N_METHODS; method++) {
-		const size_t row = method == AL_METHOD_IDENTITY
-			? 0
-			: find_cheapest(s, (enum al_method)method);
+		const size_t row = find_cheapest(s, (enum al_method)method);
 		const struct al_estimate cost = al_shrink_cost(s->goal, &s->points[row].choosing);
 		if (row > 0 && cost.mean < cost.error)
 			return true;
@@ -404,7 +401,7 @@ static const char *say_heads(struct al_arena *arena, const struct al_shrink *s,
 			*methods ? "; alone, " : "", methods);
 	return !*methods ? ""
 			 : al_format(arena, " %s: %s.",
-				 is_unclear(s) ? "The text is too short to tell what heads cost"
+				 is_unclear(s) ? "The text is too short to measure what heads cost"
 					       : "Attention has nothing to give here, smaller "
 						 "numbers have",
 				 methods);

@@ -1,5 +1,5 @@
-/* Bars: one slot for each value of x; series side by side in it, or columns stacked. They stand, or
- * lie where x runs down the page. */
+/* Bars: one slot for each value of x; series side by side in it, or columns stacked. They are
+ * upright, or horizontal where x runs down the page. */
 
 #include "figure/mark.h"
 #include "figure/palette.h"

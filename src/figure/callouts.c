@@ -222,7 +222,7 @@ static void try_stations(const struct al_obstacles *obstacles, struct al_label *
 	}
 }
 
-/* Above the frames, where a line that stands among bars that lie ends. */
+/* Above the frames, where a line across horizontal bars ends. */
 static bool label_standing(struct al_scene *scene, struct al_label label, double value)
 {
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {

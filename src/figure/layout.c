@@ -110,7 +110,7 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-/* Names of lines that stand among bars that lie (callouts.c). */
+/* Names of lines across horizontal bars (callouts.c). */
 static double references_height(const struct al_scene *scene)
 {
 	const struct al_figure *figure = scene->plot->figure;

@@ -195,7 +195,7 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 			"an inset needs the mark line or point"},
 		{figure->n_ratios && mark->has_cells, "\"ratios\" need lines, bars or points"},
 		{figure->is_horizontal && !mark->has_slots, "\"horizontal\" needs the mark bar"},
-		{figure->is_horizontal && figure->n_ratios > 0, "\"ratios\" need bars that stand"},
+		{figure->is_horizontal && figure->n_ratios > 0, "\"ratios\" need upright bars"},
 		{figure->writes_values && !mark->has_slots && !mark->has_cells,
 			"\"values\" need the mark bar or heatmap"},
 		{figure->x.is_free && (mark->has_slots || mark->has_cells),

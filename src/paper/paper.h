@@ -12,6 +12,7 @@
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
  *   relations ratios and percentages in running text, by the two numbers of their sentence (words)
+ *   stated    sizes of caches in sentences that name a model and a context
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
 #pragma once

@@ -221,7 +221,7 @@ static bool is_said_of(const struct al_sentence *s, const struct pair *pair, siz
 {
 	if (at + 1 < s->n && is_one_of(&s->words[at + 1], of_time, N_OF(of_time)))
 		return false;
-	/* "71.2 vs 70.1" alone says nothing of what is around it. */
+	/* "71.2 vs 70.1" alone: a ratio next to it may be of something else. */
 	if (pair->is_in_brackets && (pair->first == 0 || !is_sign(s, pair->first - 1, "(")))
 		return false;
 	return at > pair->last ? are_links(s, pair->last + 1, at)

@@ -99,7 +99,7 @@ static bool find_size(struct stated *t)
 	return n == 1;
 }
 
-/* ---- what it says of them ---- */
+/* ---- the statement ---- */
 
 /* The size may be of a part, of a changed model, or only a bound. */
 static bool has_condition(const struct al_sentence *s)
@@ -204,7 +204,9 @@ static bool read_cell(const struct stated *t, struct al_paper_cell *out)
 
 static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_about)
 {
-	static const struct al_paper_cause none = {0}, about = {"about", "about so much", true};
+	static const struct al_paper_cause none = {0},
+					   about = {"about", "within 5 %, which \"about\" allows",
+						   true};
 	const struct al_paper_cause *convention;
 
 	al_paper_read_cell(cell, &d->fit.reading);

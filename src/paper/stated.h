@@ -4,7 +4,7 @@
 #include "paper/deriving.h"
 
 /* Judges a sentence that names one model, one context and one size in bytes, which is said of the
- * cache in words that are known; others are passed over. What is wrong is told only if a cause
+ * cache in words that are known; others are passed over. A wrong number is reported only if a cause
  * explains it. */
 void al_paper_read_stated(const struct al_sentence *sentence, const struct al_deriving *deriving,
 	struct al_paper_subjects *subjects);

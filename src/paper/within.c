@@ -3,7 +3,7 @@
  * that holds in nearly all rows is meant, and the row in which it fails is named. */
 #include "paper/within.h"
 
-#include "scenario/printed.h"
+#include "paper/grid.h"
 #include "scenario/scenario.h"
 
 enum form {
@@ -36,26 +36,8 @@ struct relation {
 	bool is_of_base; /* b is a in the marked row */
 };
 
-struct number {
-	double value, half; /* half 0: there is none */
-	int digits;
-	const char *text;
-};
-
-struct column {
-	double least, most, span; /* of its numbers */
-	const char *unit; /* of the first number, or its head; "": none */
-	bool is_whole; /* numbers without decimals and units */
-};
-
 struct within {
-	const struct al_paper_sheet *sheet;
-	struct al_arena *arena;
-	struct number
-		*numbers; /* [n_rows][2 n_columns]: behind all columns what is in brackets, each
-				   column's "71.2 (+1.3)" */
-	size_t n_rows, n_columns;
-	struct column *columns; /* [2 n_columns] */
+	struct al_paper_grid grid;
 	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
 	bool *is_named; /* [n_rows]: a finding has the row */
 	struct relation *found; /* [2 n_columns] */
@@ -63,114 +45,13 @@ struct within {
 	double least; /* digits that a relation must have hit */
 };
 
-static const struct number *at(const struct within *w, size_t row, size_t column)
+static const struct al_paper_number *at(const struct within *w, size_t row, size_t column)
 {
-	return &w->numbers[row * 2 * w->n_columns + column];
-}
-
-/* ---- numbers ---- */
-
-static bool is_summary(const char *label)
-{
-	static const char *const words[] = {"Average", "Avg", "Mean", "Total", "Sum", "Improvement",
-		"Gain", "Speedup", "Delta", "Median", "Std", "Overall"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strncmp(label, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
-}
-
-/* The length of a sign in front of a number. */
-static size_t sign_length(const char *text)
-{
-	static const char *const signs[] = {"+", "-", "\u2212"};
-
-	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
-		if (strncmp(text, signs[i], strlen(signs[i])) == 0)
-			return strlen(signs[i]);
-	return 0;
-}
-
-static void read_number(struct within *w, const char *text, struct number *out)
-{
-	const size_t sign = sign_length(text);
-	struct al_paper_cell cell;
-
-	if (!al_paper_cell_number(w->arena, text + sign, &cell))
-		return;
-	const double scale = (double)al_unit_factor(cell.unit);
-	*out = (struct number){(sign > 0 && *text != '+' ? -1 : 1) * cell.value * scale,
-		cell.half * scale, cell.digits, text};
-}
-
-/* "71.2 (+1.3)" is two numbers. */
-static void read_cell(struct within *w, const char *text, bool is_unread, struct number *out)
-{
-	const char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
-	struct number *inner = &out[w->n_columns];
-	const char *outer = text;
-
-	if (close && !close[1] && open > text && sign_length(open + 1) > 0) {
-		size_t n = (size_t)(open - text);
-		while (n > 0 && text[n - 1] == ' ')
-			n--;
-		outer = al_strndup(w->arena, text, n);
-		inner->text = al_strndup(w->arena, open + 1, (size_t)(close - open - 1));
-		if (!is_unread)
-			read_number(w, inner->text, inner);
-	}
-	out->text = outer;
-	if (!is_unread)
-		read_number(w, outer, out);
-}
-
-static void read_numbers(struct within *w)
-{
-	for (size_t i = 0; i < w->n_rows; i++) {
-		const struct al_paper_row *row = &w->sheet->table->rows[w->sheet->n_heads + i];
-		for (size_t k = 0; k < row->n_cells && k < w->n_columns; k++)
-			read_cell(w, row->cells[k], is_summary(row->cells[0]),
-				&w->numbers[i * 2 * w->n_columns + k]);
-	}
-}
-
-static const char *unit_of(const struct within *w, size_t column)
-{
-	for (size_t i = 0; i < w->n_rows; i++) {
-		const char *text = at(w, i, column)->half > 0 ? at(w, i, column)->text : "";
-		const char *behind = text + sign_length(text);
-		const char *unit = behind + strspn(behind, "~0123456789., ");
-		if (*text)
-			return *unit ? unit
-				: column < w->n_columns && w->sheet->heads[column].unit
-				? w->sheet->heads[column].unit
-				: "";
-	}
-	return "";
-}
-
-static void read_columns(struct within *w)
-{
-	for (size_t k = 0; k < 2 * w->n_columns; k++) {
-		struct column *column = &w->columns[k];
-		double least = INFINITY, most = -INFINITY;
-		column->is_whole = true;
-		column->unit = unit_of(w, k);
-		for (size_t i = 0; i < w->n_rows; i++)
-			if (at(w, i, k)->half > 0) {
-				column->is_whole &= at(w, i, k)->half == 0.5;
-				least = fmin(least, at(w, i, k)->value);
-				most = fmax(most, at(w, i, k)->value);
-			}
-		column->span = most > least ? most - least : 0;
-		column->least = least;
-		column->most = most;
-	}
+	return al_paper_grid_at(&w->grid, row, column);
 }
 
 /* "1.0x", "100%", a dash: the row to which others refer. 1 alone is a number as any. */
-static bool is_mark(const struct number *n)
+static bool is_mark(const struct al_paper_number *n)
 {
 	static const char *const dashes[] = {"", "-", "--", "---", "\u2013", "\u2014"};
 	const char *text = n->text ? n->text : "";
@@ -187,13 +68,13 @@ static void find_bases(struct within *w, size_t column)
 {
 	size_t n = 0, base = 0;
 
-	for (size_t i = 0; i < w->n_rows; i++)
+	for (size_t i = 0; i < w->grid.n_rows; i++)
 		if (is_mark(at(w, i, column))) {
 			base = i;
 			n++;
 		}
-	base = n == 1 && base == w->n_rows - 1 ? base : 0;
-	for (size_t i = 0; i < w->n_rows; i++) {
+	base = n == 1 && base == w->grid.n_rows - 1 ? base : 0;
+	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		if (is_mark(at(w, i, column)))
 			base = i;
 		w->bases[i] = base;
@@ -234,8 +115,8 @@ static bool is_source(const struct relation *r, size_t column)
 /* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
 static bool is_exact(const struct within *w, const struct relation *r)
 {
-	for (size_t k = 0; k < 2 * w->n_columns; k++)
-		if ((k == r->t || is_source(r, k)) && !w->columns[k].is_whole)
+	for (size_t k = 0; k < 2 * w->grid.n_columns; k++)
+		if ((k == r->t || is_source(r, k)) && !w->grid.columns[k].is_whole)
 			return false;
 	return true;
 }
@@ -247,7 +128,7 @@ static bool sum_of(const struct within *w, const struct relation *r, size_t row,
 
 	*out = (struct range){0, 0};
 	for (size_t k = r->a; k <= r->b; k++) {
-		const struct number *number = at(w, row, k);
+		const struct al_paper_number *number = at(w, row, k);
 		if (number->half == 0)
 			return false;
 		out->low += (number->value - share * number->half) / n;
@@ -262,7 +143,7 @@ static bool expect(const struct within *w, const struct relation *r, size_t row,
 	if (r->form >= SUM)
 		return sum_of(w, r, row, out);
 	const size_t base = r->is_of_base ? w->bases[row] : row;
-	const struct number *a = at(w, row, r->a), *b = at(w, base, r->b);
+	const struct al_paper_number *a = at(w, row, r->a), *b = at(w, base, r->b);
 	const double share = is_exact(w, r) ? 0 : 1;
 	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half
 		|| a->value < 0)
@@ -288,16 +169,18 @@ struct trial {
  * factor is no ratio of numbers with decimals. */
 static bool is_possible(const struct within *w, const struct relation *r)
 {
-	const struct column *t = &w->columns[r->t];
+	const struct al_paper_grid_column *t = &w->grid.columns[r->t];
 	const bool is_of_terms = r->form >= SUM || r->form == DIFFERENCE;
 
 	if (t->is_whole && !*t->unit && r->form != SUM && r->form != PRODUCT && !is_exact(w, r))
 		return false;
-	for (size_t k = 0; k < w->n_columns; k++)
+	for (size_t k = 0; k < w->grid.n_columns; k++)
 		if (is_source(r, k)
-			&& ((is_of_terms && strcmp(w->columns[k].unit, t->unit) != 0)
+			&& ((is_of_terms && strcmp(w->grid.columns[k].unit, t->unit) != 0)
 				|| (!is_of_terms && r->form != PRODUCT
-					&& strcmp(w->columns[k].unit, w->columns[r->a].unit) != 0)))
+					&& strcmp(w->grid.columns[k].unit,
+						   w->grid.columns[r->a].unit)
+						!= 0)))
 			return false;
 	return true;
 }
@@ -310,25 +193,25 @@ static double freedom_of_sum(const struct within *w, const struct relation *r, d
 	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
 
 	for (size_t k = r->a; k <= r->b; k++)
-		if (w->columns[k].span > 0 && w->columns[k].span / n < CLEAR * width)
+		if (w->grid.columns[k].span > 0 && w->grid.columns[k].span / n < CLEAR * width)
 			return 0;
-	return w->columns[r->t].span;
+	return w->grid.columns[r->t].span;
 }
 
 /* No more than by what it is made of: by one of the two, the other being what it is. */
 static double freedom(const struct within *w, const struct relation *r, size_t row)
 {
-	const struct column *a = &w->columns[r->a], *b = &w->columns[r->b];
+	const struct al_paper_grid_column *a = &w->grid.columns[r->a], *b = &w->grid.columns[r->b];
 	const double va = at(w, row, r->a)->value,
 		     vb = at(w, r->is_of_base ? w->bases[row] : row, r->b)->value;
 	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
 	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
-	const double least = fmin(w->columns[r->t].span, by_a);
+	const double least = fmin(w->grid.columns[r->t].span, by_a);
 
 	return r->is_of_base || b->span == 0 ? least : fmin(least, by_b);
 }
 
-static bool is_within(const struct number *t, const struct range *range, double slack)
+static bool is_within(const struct al_paper_number *t, const struct range *range, double slack)
 {
 	slack += 1e-9 * fabs(t->value);
 	return t->value >= range->low - slack && t->value <= range->high + slack;
@@ -340,8 +223,8 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 	const double share = is_exact(w, r) && !is_percentage ? 0 : 1;
 
 	*out = (struct trial){0};
-	for (size_t i = 0; i < w->n_rows; i++) {
-		const struct number *t = at(w, i, r->t);
+	for (size_t i = 0; i < w->grid.n_rows; i++) {
+		const struct al_paper_number *t = at(w, i, r->t);
 		struct range range;
 		if (t->half == 0 || !expect(w, r, i, &range))
 			continue;
@@ -366,20 +249,20 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 
 static const char *say(const struct within *w, const struct relation *r, size_t row)
 {
-	const struct number *a = at(w, row, r->a),
-			    *b = at(w, r->is_of_base ? w->bases[row] : row, r->b);
+	const struct al_paper_number *a = at(w, row, r->a),
+				     *b = at(w, r->is_of_base ? w->bases[row] : row, r->b);
 
 	if (r->form >= SUM)
-		return al_format(w->arena, "%s of columns %zu to %zu", operations[r->form],
+		return al_format(w->grid.arena, "%s of columns %zu to %zu", operations[r->form],
 			r->a + 1, r->b + 1);
-	return al_format(w->arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
+	return al_format(w->grid.arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
 		r->is_of_base ? ", that of the row that others refer to" : "");
 }
 
 static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row,
 	struct al_paper_findings *out, struct al_lint_counts *counts)
 {
-	const struct number *t = at(w, row, r->t);
+	const struct al_paper_number *t = at(w, row, r->t);
 	struct range range;
 
 	if (w->is_named[row] || !expect(w, r, row, &range))
@@ -393,22 +276,23 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
-	const struct al_paper_cause cause = al_paper_find_cause(w->arena, &suspect);
+	const struct al_paper_cause cause = al_paper_find_cause(w->grid.arena, &suspect);
 	const bool has_cause = cause.name && !cause.is_note && right != 0;
-	const char *instead = al_paper_instead(w->arena, t->text, fabs(right), t->digits);
+	const char *instead = al_paper_instead(w->grid.arena, t->text, fabs(right), t->digits);
 	al_paper_findings_add(out,
-		(struct al_paper_finding){.line = w->sheet->table->rows[w->sheet->n_heads + row]
+		(struct al_paper_finding){.line = w->grid.sheet->table
+							  ->rows[w->grid.sheet->n_heads + row]
 							  .line,
 			.printed = t->text,
-			.expected = al_format(w->arena, "%.*f", t->digits + 1, right),
+			.expected = al_format(w->grid.arena, "%.*f", t->digits + 1, right),
 			.verdict = al_verdict_names[AL_INCONSISTENT],
 			.cause = has_cause ? cause.name : NULL,
 			.instead = instead,
-			.derivation = al_format(w->arena, "%s, as in %zu other rows",
+			.derivation = al_format(w->grid.arena, "%s, as in %zu other rows",
 				say(w, r, row), trial->n_hold),
-			.note = al_format(w->arena, "erratum? %s",
+			.note = al_format(w->grid.arena, "erratum? %s",
 				has_cause ? cause.text
-					  : al_format(w->arena, "write %s", instead))});
+					  : al_format(w->grid.arena, "write %s", instead))});
 	counts->verdicts[AL_INCONSISTENT]++;
 	counts->numbers++;
 }
@@ -446,12 +330,12 @@ static bool judge_sums(struct within *w, size_t t, struct al_paper_findings *out
 	bool is_found = false;
 
 	for (int form = SUM; form <= MEAN; form++)
-		for (size_t n = 2; n < w->n_columns; n++) {
+		for (size_t n = 2; n < w->grid.n_columns; n++) {
 			if (t >= n)
 				judge(w,
 					&(struct relation){(enum form)form, t, t - n, t - 1, false},
 					out, counts, &is_found);
-			if (t + n < w->n_columns)
+			if (t + n < w->grid.n_columns)
 				judge(w,
 					&(struct relation){(enum form)form, t, t + 1, t + n, false},
 					out, counts, &is_found);
@@ -462,13 +346,13 @@ static bool judge_sums(struct within *w, size_t t, struct al_paper_findings *out
 static void judge_column(struct within *w, size_t t, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	bool is_found = w->columns[t].span == 0 || judge_sums(w, t, out, counts);
+	bool is_found = w->grid.columns[t].span == 0 || judge_sums(w, t, out, counts);
 
 	find_bases(w, t);
 	for (int form = 0; form < SUM && !is_found; form++)
-		for (size_t a = 0; a < w->n_columns && !is_found; a++)
-			for (size_t b = 0; b < w->n_columns && !is_found; b++) {
-				if (a == t || b == t || w->columns[a].span == 0)
+		for (size_t a = 0; a < w->grid.n_columns && !is_found; a++)
+			for (size_t b = 0; b < w->grid.n_columns && !is_found; b++) {
+				if (a == t || b == t || w->grid.columns[a].span == 0)
 					continue;
 				const bool is_of_base = a == b;
 				const bool is_of_two = form == PRODUCT ? b > a : form != INVERSE;
@@ -485,13 +369,13 @@ static void judge_brackets(struct within *w, size_t column, struct al_paper_find
 	struct al_lint_counts *counts)
 {
 	static const enum form forms[] = {DIFFERENCE, RISE};
-	const size_t t = w->n_columns + column;
-	bool is_found = w->columns[t].span == 0;
+	const size_t t = w->grid.n_columns + column;
+	bool is_found = w->grid.columns[t].span == 0;
 
 	find_bases(w, t);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		for (size_t k = 0; k < w->n_columns; k++) {
-			const size_t b = (column + k) % w->n_columns; /* its own first */
+		for (size_t k = 0; k < w->grid.n_columns; k++) {
+			const size_t b = (column + k) % w->grid.n_columns; /* its own first */
 			judge(w, &(struct relation){forms[i], t, column, b, b == column}, out,
 				counts, &is_found);
 		}
@@ -501,24 +385,19 @@ void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_finding
 	struct al_lint_counts *counts)
 {
 	enum { LEAST_ROWS = 5, MOST_ROWS = 20000, MOST_COLUMNS = 16 };
+	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
+		     n_columns = sheet->table->n_columns;
 	AL_ARENA(scratch);
-	struct within w = {.sheet = sheet,
-		.arena = out->arena,
-		.n_rows = sheet->table->n_rows - sheet->n_heads,
-		.n_columns = sheet->table->n_columns};
+	struct within w = {.least = 4 + 3 * log10((double)n_columns)};
 
-	if (w.n_rows < LEAST_ROWS || w.n_rows > MOST_ROWS || w.n_columns > MOST_COLUMNS)
+	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_COLUMNS)
 		return;
-	w.numbers = al_new_array(&scratch, struct number, w.n_rows * 2 * w.n_columns);
-	w.columns = al_new_array(&scratch, struct column, 2 * w.n_columns);
-	w.bases = al_new_array(&scratch, size_t, w.n_rows);
-	w.found = al_new_array(&scratch, struct relation, 2 * w.n_columns);
-	w.is_named = al_new_array(&scratch, bool, w.n_rows);
-	w.least = 4 + 3 * log10((double)w.n_columns);
-	read_numbers(&w);
-	read_columns(&w);
-	for (size_t t = w.n_columns; t-- > 0;)
+	al_paper_grid_init(&w.grid, sheet, out->arena, &scratch);
+	w.bases = al_new_array(&scratch, size_t, n_rows);
+	w.found = al_new_array(&scratch, struct relation, 2 * n_columns);
+	w.is_named = al_new_array(&scratch, bool, n_rows);
+	for (size_t t = n_columns; t-- > 0;)
 		judge_column(&w, t, out, counts);
-	for (size_t k = 0; k < w.n_columns; k++)
+	for (size_t k = 0; k < n_columns; k++)
 		judge_brackets(&w, k, out, counts);
 }
