@@ -343,7 +343,7 @@ static bool set_key(const struct al_config *config, const struct al_config_key *
 
 	if (!is_left_out(config, key, &left_out, err))
 		return false;
-	if (left_out != defaults)
+	if ((left_out || key->type == AL_CONFIG_TIMES) != defaults)
 		return true;
 	if (!left_out)
 		return al_config_read(config, al_config_find(config, key), key, err);
@@ -351,7 +351,8 @@ static bool set_key(const struct al_config *config, const struct al_config_key *
 		|| fail_default(config, key, err);
 }
 
-/* Order: given values, then defaults, which are formulas of them, then lists, whose lengths are. */
+/* Order: given values, then defaults, which are formulas of them, and multiples of either, then
+ * lists, whose lengths are. */
 static bool set_keys(const struct al_config *config, struct al_error *err)
 {
 	for (int pass = 0; pass < 4; pass++)

@@ -123,6 +123,28 @@ static void families_say_their_context(void **state)
 
 /* ---- configs ---- */
 
+/* Half of each head of 6,144 / 48 where nothing is given. */
+static void a_part_is_of_a_default(void **state)
+{
+	static const struct {
+		const char *config;
+		int64_t width;
+	} configs[] = {
+		{"{}", 64},
+		{"{\"partial_rotary_factor\": 0.25}", 32},
+		{"{\"partial_rotary_factor\": 0.25, \"hidden_size\": 3072}", 16},
+	};
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		must(configure("nemotron", configs[i].config, &settings, &err), &err);
+		assert_int_equal(get(&settings, "rotary_part")->value.integer, configs[i].width);
+		al_settings_finish(&settings);
+	}
+}
+
 static void a_config_gives_symbols(void **state)
 {
 	struct al_settings settings;
@@ -861,6 +883,7 @@ int main(void)
 		cmocka_unit_test(components_have_symbols_of_their_own),
 		cmocka_unit_test(a_config_may_lack_a_tower_but_no_text),
 		cmocka_unit_test(refuses_families),
+		cmocka_unit_test(a_part_is_of_a_default),
 		cmocka_unit_test(a_config_gives_symbols),
 		cmocka_unit_test(lists_hold_words_numbers_and_booleans),
 		cmocka_unit_test(keys_may_be_nested_null_or_layers),
