@@ -24,6 +24,9 @@ document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: moved, bubbles:
 '''
 
 
+ENTER, ESCAPE, UP, DOWN = '\ue007', '\ue00c', '\ue013', '\ue015'
+
+
 def answer(*words):
     return json.loads(subprocess.run([pages.PROGRAM, *words, '-f', 'json'], stdout=subprocess.PIPE, check=True).stdout)
 
@@ -76,7 +79,7 @@ class Engine(unittest.TestCase):
                     said = ask('cache', model, '--variant', variant, '--seq', str(seq))
                     shown = self.text(f'[data-variant="{variant}"]')
                     self.assertIn(shown if shown != '-' else 'attnledger cache: ', said)
-                self.browser.run("const one = document.getElementById('variant'); one.value = 'tpa'; one.dispatchEvent(new Event('change'))")
+                self.search('tpa', ENTER)
                 self.browser.wait_until("document.querySelector('[data-variant=tpa]')")
                 self.assertIn(self.text('[data-variant=tpa]'), ask('cache', model, '--variant', 'tpa', '--seq', str(seq)))
                 self.assertEqual(self.text('#count'), ask('count', model))
@@ -86,6 +89,63 @@ class Engine(unittest.TestCase):
                                      ('#devices p', ('fit', model, *seq_words, '--engine', 'vllm'))):
                     self.assertEqual(self.text(place), ask(*words))
                 self.check_sources(model, seq)
+
+    def search(self, *keys):
+        """Types into the empty field: the options that are shown, by ideas, and which one is marked."""
+        self.browser.run("document.getElementById('variant').blur(); document.getElementById('variant').focus()")
+        self.browser.press(''.join(keys))
+        return self.browser.run('''
+const field = document.getElementById('variant'), marked = document.getElementById(field.getAttribute('aria-activedescendant'));
+const groups = [...document.querySelectorAll('#variants [role=group]')].map(one =>
+  [document.getElementById(one.getAttribute('aria-labelledby')).textContent, [...one.querySelectorAll('[role=option]')].map(option => option.id.slice(8))]);
+return [Object.fromEntries(groups), marked && marked.ariaSelected === 'true' ? marked.id.slice(8) : null];
+''')
+
+    def chosen(self):
+        return self.browser.run("""return [document.getElementById('variant').value, new URLSearchParams(location.hash.slice(1)).get('variant'),
+  document.getElementById('variant').ariaExpanded, document.getElementById('variants').hidden]""")
+
+    def test_search(self):
+        """Variants by name, title, paper and idea; arrows, Enter, Escape and a click."""
+        variants = answer('list', 'variants')['tables'][0]['rows']
+        by_idea = {}
+        for one in variants:
+            by_idea.setdefault(one['idea'], []).append(one['name'])
+        for width in 1440, 390:
+            self.open('', width)
+            self.assertEqual(self.search(DOWN), [dict(sorted(by_idea.items())), min(by_idea.items())[1][0]])
+            self.assertEqual(self.search('grouped query'), [{'shared keys and values': ['gqa']}, 'gqa'])
+            self.assertEqual(self.search('Guo 2025'), [{'a state of one size': ['log-linear-mamba2']}, 'log-linear-mamba2'])
+            self.assertEqual(self.search('2505.21487'), [{'low rank': ['gla'], 'shared keys and values': ['gta']}, 'gla'])
+            self.assertEqual(self.search('mixed heads')[0], {'mixed heads': by_idea['mixed heads']})
+            self.assertEqual(self.search('linear')[1], 'linear')  # the name itself before those that contain it
+            self.assertEqual(self.search('nothing so'), [{}, None])
+            self.assertIn('No variant', self.text('#matches'))
+            self.assertEqual(self.chosen(), ['nothing so', None, 'false', True])
+            self.assertEqual(self.search('2505.21487', DOWN), [{'low rank': ['gla'], 'shared keys and values': ['gta']}, 'gta'])
+            self.assertEqual(self.search('2505.21487', DOWN, DOWN)[1], 'gla')
+            self.assertEqual(self.search('2505.21487', UP)[1], 'gta')
+            self.search('2505.21487', DOWN, ENTER)
+            self.assertEqual(self.chosen(), ['Grouped-tied attention', 'gta', 'false', True])
+            self.browser.wait_until("document.querySelector('[data-variant=gta]')")
+            self.search('mla', ESCAPE)
+            self.assertEqual(self.chosen(), ['Grouped-tied attention', 'gta', 'false', True])
+            self.browser.press(ESCAPE)
+            self.assertEqual(self.chosen(), ['', None, 'false', True])
+            self.browser.wait_until("!document.querySelector('[data-variant=gta]')")
+            self.search('tensor product')
+            self.browser.click('#variant-tpa')
+            self.assertEqual(self.chosen(), ['Tensor product attention', 'tpa', 'false', True])
+            self.browser.wait_until("document.querySelector('[data-variant=tpa]')")
+
+    def test_permalink_of_variant(self):
+        self.open('#model=llama-3-8b&seq=8192&device=H100&variant=cla')
+        self.assertEqual(self.chosen(), ['Cross-layer attention', 'cla', 'false', True])
+        self.assertIn(self.text('[data-variant=cla]'), ask('cache', 'llama-3-8b', '--variant', 'cla', '--seq', '8192'))
+        self.go("document.querySelector('#all tbody tr:nth-child(5) a').click()")  # another model, the same variant
+        self.assertEqual(self.chosen()[1], 'cla')
+        self.open('#model=llama-3-8b&seq=8192&device=H100&variant=none')
+        self.assertEqual(self.chosen(), ['', None, 'false', True])
 
     def check_sources(self, model, seq):
         """Each part that explains has the formulas of the program's answer."""
@@ -133,6 +193,7 @@ class Engine(unittest.TestCase):
             self.assertEqual(self.browser.run('return innerWidth'), width)
             for scheme in 'light', 'dark':
                 self.browser.emulate(scheme=scheme)
+                self.search(DOWN)
                 seen = self.browser.run(pages.CONTRASTS)
                 self.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {}, (width, scheme))
                 self.assertEqual(self.browser.run(pages.COLLISIONS), [], (width, scheme))

@@ -27,7 +27,7 @@ const valueOf = (answer, name) => answer.answer.values.find((one) => one.name ==
 
 // ---- what is asked ----
 
-const state = { model: 'llama-3-8b', seq: 8192, device: 'H100', file: null, fileName: '', own: 0 };
+const state = { model: 'llama-3-8b', seq: 8192, device: 'H100', variant: '', file: null, fileName: '', own: 0 };
 
 function readPlace() {
   const asked = new URLSearchParams(location.hash.slice(1));
@@ -37,9 +37,19 @@ function readPlace() {
   state.seq = Number.isInteger(seq) && seq >= 1 ? Math.min(seq, MOST) : 0;
   if (data.devices.some((one) => one.name === asked.get('device')))
     state.device = asked.get('device');
+  if (asked.has('variant'))
+    state.variant = variantOf(asked.get('variant'))?.name ?? '';
+  get('variant').value = variantOf(state.variant)?.title ?? '';
 }
 
-const placeOf = (model, seq, device) => `#model=${encodeURIComponent(model)}&seq=${seq}&device=${encodeURIComponent(device)}`;
+const variantOf = (name) => data.variants.find((one) => one.name === name);
+
+function keepPlace() {
+  const { model, seq, device, variant } = state;
+  if (model !== OWN)
+    history.replaceState(null, '', `${location.pathname}${location.search}#${new URLSearchParams({ model, seq, device, ...(variant && { variant }) })}`);
+}
+
 const titleOf = (model) => (model === OWN ? state.fileName : data.models.find((one) => one.name === model).title);
 
 // ---- numbers ----
@@ -157,11 +167,93 @@ async function cardOf([variant, name, text, drawing]) {
 
 // The last card is of the variant that was chosen, with its formulas.
 async function showIdeas(asked) {
-  const found = data.variants.find((one) => one.name === get('variant').value);
+  const found = variantOf(state.variant);
   const chosen = found ? [[found.name, found.title, `${(await ask('variants', found.name)).answer.text} ${found.source}.`]] : [];
   const cards = await Promise.all([...IDEAS, ...chosen].map(cardOf));
-  if (asked === turn)
+  if (asked === turn && found === variantOf(state.variant))
     get('what-if').querySelector('.cards').replaceChildren(...cards);
+}
+
+// ---- the search for a variant: a combobox with a list, by the practices of WAI-ARIA ----
+
+const search = { found: [], at: -1 };
+const variantsByIdea = [...data.variants].sort((a, b) => a.idea.localeCompare(b.idea));
+
+// Those that have each word in their name, title, paper or idea.
+function findVariants(text) {
+  const words = text.toLowerCase().split(/\s+/);
+  return variantsByIdea.filter((one) => words.every((word) => `${one.name}\n${one.title}\n${one.source}\n${one.idea}`.toLowerCase().includes(word)));
+}
+
+function showFound(found, at = -1) {
+  const ideas = [...new Set(found.map(({ idea }) => idea))];
+  const option = (one) => make('div', { id: `variant-${one.name}`, role: 'option' }, `${one.title} `, make('small', {}, `${one.name} \u00b7 ${one.source}`));
+  get('variants').replaceChildren(...ideas.map((idea, i) => make('div', { role: 'group', 'aria-labelledby': `idea-${i}` },
+    make('div', { id: `idea-${i}`, class: 'idea' }, idea), ...found.filter((one) => one.idea === idea).map(option))));
+  get('variants').hidden = !found.length;
+  get('variant').setAttribute('aria-expanded', `${found.length > 0}`);
+  get('matches').textContent = found.length ? `${found.length} of ${data.variants.length} variants` : 'No variant has these words in its name, title, paper or idea.';
+  search.found = found;
+  mark(at);
+}
+
+// The option that Enter would choose.
+function mark(at) {
+  search.at = at;
+  const options = get('variants').querySelectorAll('[role=option]');
+  options.forEach((option, i) => option.setAttribute('aria-selected', `${i === at}`));
+  get('variant').removeAttribute('aria-activedescendant');
+  if (options[at]) {
+    get('variant').setAttribute('aria-activedescendant', options[at].id);
+    options[at].scrollIntoView({ block: 'nearest' });
+  }
+}
+
+function hideFound() {
+  showFound([]);
+  get('matches').textContent = '';
+  get('variant').value = variantOf(state.variant)?.title ?? '';
+}
+
+function chooseVariant(name) {
+  state.variant = name;
+  hideFound();
+  keepPlace();
+  showIdeas(turn);
+}
+
+const KEYS = {
+  ArrowDown: () => (search.found.length ? mark((search.at + 1) % search.found.length) : showFound(variantsByIdea, 0)),
+  ArrowUp: () => (search.found.length ? mark((Math.max(search.at, 0) || search.found.length) - 1) : showFound(variantsByIdea, variantsByIdea.length - 1)),
+  Enter: () => (search.found[search.at] || !get('variant').value) && chooseVariant(search.found[search.at]?.name ?? ''),
+  // closes the list, then leaves no variant chosen
+  Escape: () => (search.found.length || get('matches').textContent ? hideFound() : chooseVariant('')),
+};
+
+function beginSearch() {
+  const field = get('variant');
+  field.oninput = () => {
+    const text = field.value.trim().toLowerCase(), found = findVariants(text);
+    showFound(found, text ? Math.max(found.findIndex(({ name }) => name === text), Math.min(0, found.length - 1)) : -1);
+  };
+  field.onclick = () => {
+    if (!search.found.length)
+      showFound(variantsByIdea, variantsByIdea.findIndex(({ name }) => name === state.variant));
+  };
+  field.onfocus = () => field.select();
+  field.onblur = () => (field.value || !state.variant ? hideFound() : chooseVariant(''));
+  field.onkeydown = (event) => {
+    if (!(event.key in KEYS) || event.isComposing)
+      return;
+    event.preventDefault();
+    KEYS[event.key]();
+  };
+  get('variants').onmousedown = (event) => event.preventDefault(); // the field keeps the focus
+  get('variants').onclick = (event) => {
+    const option = event.target.closest('[role=option]');
+    if (option)
+      chooseVariant(option.id.slice('variant-'.length));
+  };
 }
 
 // ---- memory, devices, sources ----
@@ -241,7 +333,7 @@ function showModels() {
     return make('th', { scope: 'col', 'aria-sort': sort, ...(key === 'title' || key === 'attention' ? {} : { class: 'number' }) }, button);
   });
   table.replaceChildren(make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows.map((row) => make('tr', {}, ...COLUMNS.map(
-    ([key, , unit = '']) => (key === 'title' ? make('td', {}, make('a', { href: placeOf(row.name, row.context ?? 8192, state.device) }, row.title))
+    ([key, , unit = '']) => (key === 'title' ? make('td', {}, make('a', { href: `#model=${encodeURIComponent(row.name)}&seq=${row.context ?? 8192}` }, row.title))
       : make('td', key === 'attention' ? {} : { class: 'number' }, key === 'year' ? `${row.year}` : cell({ unit }, row[key]))))))));
 }
 
@@ -284,8 +376,7 @@ async function answer() {
   get('own').replaceChildren(...(state.own ? [make('option', { value: Math.log2(state.own), label: 'own' })] : []));
   get('device').value = state.device;
   document.title = `${titleOf(state.model)}: KV cache at ${short(state.seq)}`;
-  if (state.model !== OWN)
-    history.replaceState(null, '', location.pathname + location.search + placeOf(state.model, state.seq, state.device));
+  keepPlace();
   draw(await curveOf(state.model));
   get('fits').textContent = await ask('fit', state.model, '--device', state.device, '--seq', `${state.seq}`, '--engine', 'vllm')
     .then((fit) => fit.answer.text.split('. The log of')[0].replace(/\.?$/, '.'), (error) => error.message);
@@ -310,8 +401,6 @@ async function takeFile(file) {
 
 function begin() {
   get('models').append(...data.models.map((one) => make('option', { value: one.name, label: one.title })));
-  get('variant').append(...[...new Set(data.variants.map((one) => one.idea))].sort().map((idea) => make('optgroup', { label: idea }, ...data.variants
-    .filter((one) => one.idea === idea).map((one) => make('option', { value: one.name }, one.title)))));
   get('device').append(...data.devices.map((one) => make('option', { value: one.name }, `${one.name}, ${bytes(one.memory).replace('.00', '')}`)));
   get('version').textContent = data.version;
   document.body.classList.toggle('embed', new URLSearchParams(location.search).has('embed'));
@@ -335,7 +424,7 @@ function begin() {
     state.device = get('device').value;
     answer();
   };
-  get('variant').onchange = () => showIdeas(turn);
+  beginSearch();
   get('file').onchange = () => takeFile(get('file').files[0]);
   addEventListener('dragover', (event) => event.preventDefault());
   addEventListener('drop', (event) => {
