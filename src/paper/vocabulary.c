@@ -30,6 +30,10 @@ static const struct meaning {
 	{"weights", AL_MEANS_WEIGHTS, 0},
 	{"cache", AL_MEANS_CACHE, 0},
 	{"cache of a token", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"sum", AL_MEANS_SUM, 0},
+	{"mean", AL_MEANS_MEAN, 0},
+	{"change", AL_MEANS_CHANGE, 0},
+	{"ratio", AL_MEANS_RATIO, 0},
 };
 
 static bool find_meaning(void *arena, const char *word, void *out, struct al_error *err)
@@ -76,6 +80,8 @@ static const struct al_record head_record = {
 static const struct al_field fields[] = {
 	{AL_KEY("heads", LIST, AT(heads)), .n_offset = AT(n_heads), .record = &head_record},
 	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns), .record = &head_record},
+	{AL_KEY("relations", LIST, AT(relations)), .n_offset = AT(n_relations),
+		.record = &head_record},
 	HEADS("other_quantities", AT(others), AT(n_others)),
 	{AL_KEY("vendors", LIST, AT(vendors)), .n_offset = AT(n_vendors)},
 	{AL_KEY("endings", LIST, AT(endings)), .n_offset = AT(n_endings)},

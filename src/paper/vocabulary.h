@@ -16,6 +16,10 @@ enum al_meaning {
 	AL_MEANS_WEIGHTS, /* bytes of the parameters */
 	AL_MEANS_CACHE, /* bytes of sequences */
 	AL_MEANS_CACHE_OF_TOKEN, /* bytes; without a unit numbers, too */
+	AL_MEANS_SUM, /* of other columns, as the next ones */
+	AL_MEANS_MEAN,
+	AL_MEANS_CHANGE,
+	AL_MEANS_RATIO,
 };
 
 /* Heads of one meaning, in normal letters (al_paper_normal): whole ones, parts, beginnings. */
@@ -28,8 +32,9 @@ struct al_paper_heads {
 };
 
 struct al_paper_vocabulary {
-	struct al_paper_heads *heads, *columns; /* the first that fits counts; columns: of maps */
-	size_t n_heads, n_columns;
+	/* The first that fits counts; columns: of maps; relations: of columns to others. */
+	struct al_paper_heads *heads, *columns, *relations;
+	size_t n_heads, n_columns, n_relations;
 	const char **others; /* a head with one of these is of another quantity */
 	size_t n_others;
 	const char **vendors, **endings; /* before and behind a model's name, of the same sizes */

@@ -39,10 +39,16 @@ struct relation {
 struct within {
 	struct al_paper_grid grid;
 	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
-	bool *is_named; /* [n_rows]: a finding has the row */
+	bool *is_told; /* [n_rows]: a finding has the row */
 	struct relation *found; /* [2 n_columns] */
 	size_t n_found;
-	double least; /* digits that a relation must have hit */
+	enum pass {
+		ALL_HOLD,
+		MAY_FAIL, /* in a row, or two */
+		IS_NAMED, /* by the head, in two rows or more, all of which hold */
+	} pass;
+	struct al_paper_findings *out;
+	struct al_lint_counts *counts;
 };
 
 static const struct al_paper_number *at(const struct within *w, size_t row, size_t column)
@@ -50,16 +56,17 @@ static const struct al_paper_number *at(const struct within *w, size_t row, size
 	return al_paper_grid_at(&w->grid, row, column);
 }
 
-/* "1.0x", "100%", a dash: the row to which others refer. 1 alone is a number as any. */
+/* "1.0x", "100%", "0%", a dash: the row to which others refer. 1 alone is a number as any. */
 static bool is_mark(const struct al_paper_number *n)
 {
-	static const char *const dashes[] = {"", "-", "--", "---", "\u2013", "\u2014"};
+	static const char *const dashes[] = {"\u2013", "\u2014", "\u00b10"};
 	const char *text = n->text ? n->text : "";
 
 	if (n->half > 0)
 		return n->digits > 0 || strpbrk(text, "x%") ? n->value == 1 || n->value == 100
 							    : false;
-	return al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
+	return !text[strspn(text, "-+0.%")]
+		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
 }
 
 /* The marked row before each; the last one for all where no other is marked; else the first row
@@ -242,9 +249,32 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 		else
 			return false;
 	}
-	const size_t most = out->n_hold + out->n_fail >= 10 ? 2 : 1;
+	const double columns = log10((double)w->grid.n_columns);
+	const size_t most = w->pass != MAY_FAIL ? 0 : out->n_hold + out->n_fail >= 10 ? 2 : 1;
+	if (w->pass == IS_NAMED)
+		return out->n_hold >= 2 && out->n_near == 0 && out->n_fail == 0
+			&& out->digits >= 1.5 + 1.5 * columns;
 	return out->n_hold >= 4 && 3 * out->n_near <= out->n_hold && out->n_fail <= most
-		&& out->digits >= w->least;
+		&& out->digits >= 4 + 3 * columns;
+}
+
+/* Is it what the head of its column calls it? */
+static bool is_named(const struct within *w, const struct relation *r)
+{
+	static const unsigned forms[] = {
+		[AL_MEANS_SUM] = 1 << SUM,
+		[AL_MEANS_MEAN] = 1 << MEAN,
+		[AL_MEANS_CHANGE] = 1 << DIFFERENCE | 1 << FALL | 1 << RISE | 1 << RATIO
+			| 1 << INVERSE,
+		[AL_MEANS_RATIO] = 1 << RATIO | 1 << INVERSE | 1 << PERCENT,
+	};
+	const struct al_paper_vocabulary *v = &w->grid.sheet->subjects->vocabulary;
+	const char *head = r->t < w->grid.n_columns ? w->grid.sheet->heads[r->t].text : "";
+	const enum al_meaning meaning = al_paper_heads_find(v->relations, v->n_relations,
+		al_paper_normal(w->grid.arena, head))
+						->meaning;
+
+	return meaning != AL_MEANS_NOTHING && forms[meaning] >> r->form & 1;
 }
 
 static const char *say(const struct within *w, const struct relation *r, size_t row)
@@ -259,18 +289,32 @@ static const char *say(const struct within *w, const struct relation *r, size_t 
 		r->is_of_base ? ", that of the row that others refer to" : "");
 }
 
-static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row,
-	struct al_paper_findings *out, struct al_lint_counts *counts)
+/* A rise of few percent is a fall of as many: what is meant shows in the row that seems to fail. */
+static bool is_of_other_form(const struct within *w, const struct relation *r, size_t row)
+{
+	const struct al_paper_number *t = at(w, row, r->t);
+	struct relation other = *r;
+	struct range range;
+
+	for (int form = 0; form < SUM && r->form < SUM; form++) {
+		other.form = (enum form)form;
+		if (expect(w, &other, row, &range) && is_within(t, &range, t->half))
+			return true;
+	}
+	return false;
+}
+
+static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row)
 {
 	const struct al_paper_number *t = at(w, row, r->t);
 	struct range range;
 
-	if (w->is_named[row] || !expect(w, r, row, &range))
+	if (w->is_told[row] || is_of_other_form(w, r, row) || !expect(w, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
 	if (right * t->value < 0) /* a fall may be printed as what was won */
 		return;
-	w->is_named[row] = true;
+	w->is_told[row] = true;
 	struct al_paper_suspect suspect = {.printed = t->text,
 		.value = fabs(t->value),
 		.right = fabs(right),
@@ -279,7 +323,7 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 	const struct al_paper_cause cause = al_paper_find_cause(w->grid.arena, &suspect);
 	const bool has_cause = cause.name && !cause.is_note && right != 0;
 	const char *instead = al_paper_instead(w->grid.arena, t->text, fabs(right), t->digits);
-	al_paper_findings_add(out,
+	al_paper_findings_add(w->out,
 		(struct al_paper_finding){.line = w->grid.sheet->table
 							  ->rows[w->grid.sheet->n_heads + row]
 							  .line,
@@ -293,65 +337,61 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 			.note = al_format(w->grid.arena, "erratum? %s",
 				has_cause ? cause.text
 					  : al_format(w->grid.arena, "write %s", instead))});
-	counts->verdicts[AL_INCONSISTENT]++;
-	counts->numbers++;
+	w->counts->verdicts[AL_INCONSISTENT]++;
+	w->counts->numbers++;
 }
 
-/* a = t + b is t = a - b again. */
+/* The column has a relation, or is in this one: a = t + b is t = a - b again. */
 static bool is_known(const struct within *w, const struct relation *r)
 {
 	for (size_t i = 0; i < w->n_found; i++)
-		if (is_source(&w->found[i], r->t) && is_source(r, w->found[i].t))
+		if (w->found[i].t == r->t
+			|| (is_source(&w->found[i], r->t) && is_source(r, w->found[i].t)))
 			return true;
 	return false;
 }
 
-static void judge(struct within *w, const struct relation *r, struct al_paper_findings *out,
-	struct al_lint_counts *counts, bool *is_found)
+static void judge(struct within *w, const struct relation *r)
 {
 	struct trial trial;
 
-	if (*is_found || is_known(w, r) || !is_possible(w, r) || !try(w, r, &trial))
+	if (is_known(w, r) || (w->pass == IS_NAMED && !is_named(w, r)) || !is_possible(w, r)
+		|| !try(w, r, &trial))
 		return;
-	*is_found = true;
 	w->found[w->n_found++] = *r;
-	counts->numbers += trial.n_hold;
-	counts->verdicts[AL_REPRODUCED] += trial.n_hold;
+	w->counts->numbers += trial.n_hold;
+	w->counts->verdicts[AL_REPRODUCED] += trial.n_hold;
 	for (size_t i = 0; i < trial.n_fail; i++)
-		name(w, r, &trial, trial.failed[i], out, counts);
+		name(w, r, &trial, trial.failed[i]);
 }
 
 /* ---- all relations ---- */
 
 /* The plainest form first: a column is the first one that holds. */
-static bool judge_sums(struct within *w, size_t t, struct al_paper_findings *out,
-	struct al_lint_counts *counts)
+static void judge_sums(struct within *w, size_t t)
 {
-	bool is_found = false;
-
 	for (int form = SUM; form <= MEAN; form++)
 		for (size_t n = 2; n < w->grid.n_columns; n++) {
 			if (t >= n)
 				judge(w,
-					&(struct relation){(enum form)form, t, t - n, t - 1, false},
-					out, counts, &is_found);
+					&(struct relation){(enum form)form, t, t - n, t - 1,
+						false});
 			if (t + n < w->grid.n_columns)
 				judge(w,
-					&(struct relation){(enum form)form, t, t + 1, t + n, false},
-					out, counts, &is_found);
+					&(struct relation){(enum form)form, t, t + 1, t + n,
+						false});
 		}
-	return is_found;
 }
 
-static void judge_column(struct within *w, size_t t, struct al_paper_findings *out,
-	struct al_lint_counts *counts)
+static void judge_column(struct within *w, size_t t)
 {
-	bool is_found = w->grid.columns[t].span == 0 || judge_sums(w, t, out, counts);
-
+	if (w->grid.columns[t].span == 0)
+		return;
+	judge_sums(w, t);
 	find_bases(w, t);
-	for (int form = 0; form < SUM && !is_found; form++)
-		for (size_t a = 0; a < w->grid.n_columns && !is_found; a++)
-			for (size_t b = 0; b < w->grid.n_columns && !is_found; b++) {
+	for (int form = 0; form < SUM; form++)
+		for (size_t a = 0; a < w->grid.n_columns; a++)
+			for (size_t b = 0; b < w->grid.n_columns; b++) {
 				if (a == t || b == t || w->grid.columns[a].span == 0)
 					continue;
 				const bool is_of_base = a == b;
@@ -359,45 +399,50 @@ static void judge_column(struct within *w, size_t t, struct al_paper_findings *o
 				if (!is_of_base ? !is_of_two
 						: form == PRODUCT || form == DIFFERENCE)
 					continue;
-				judge(w, &(struct relation){(enum form)form, t, a, b, is_of_base},
-					out, counts, &is_found);
+				judge(w, &(struct relation){(enum form)form, t, a, b, is_of_base});
 			}
 }
 
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
-static void judge_brackets(struct within *w, size_t column, struct al_paper_findings *out,
-	struct al_lint_counts *counts)
+static void judge_brackets(struct within *w, size_t column)
 {
 	static const enum form forms[] = {DIFFERENCE, RISE};
 	const size_t t = w->grid.n_columns + column;
-	bool is_found = w->grid.columns[t].span == 0;
 
+	if (w->grid.columns[t].span == 0)
+		return;
 	find_bases(w, t);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
 		for (size_t k = 0; k < w->grid.n_columns; k++) {
 			const size_t b = (column + k) % w->grid.n_columns; /* its own first */
-			judge(w, &(struct relation){forms[i], t, column, b, b == column}, out,
-				counts, &is_found);
+			judge(w, &(struct relation){forms[i], t, column, b, b == column});
 		}
 }
 
+static void judge_all(struct within *w)
+{
+	for (size_t t = w->grid.n_columns; t-- > 0;)
+		judge_column(w, t);
+	for (size_t k = 0; k < w->grid.n_columns; k++)
+		judge_brackets(w, k);
+}
+
+/* A relation that holds wherever it can be seen goes before one that fails in a row. */
 void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	enum { LEAST_ROWS = 5, MOST_ROWS = 20000, MOST_COLUMNS = 16 };
+	enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_COLUMNS = 16 };
 	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
 		     n_columns = sheet->table->n_columns;
 	AL_ARENA(scratch);
-	struct within w = {.least = 4 + 3 * log10((double)n_columns)};
+	struct within w = {.out = out, .counts = counts};
 
 	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_COLUMNS)
 		return;
 	al_paper_grid_init(&w.grid, sheet, out->arena, &scratch);
 	w.bases = al_new_array(&scratch, size_t, n_rows);
 	w.found = al_new_array(&scratch, struct relation, 2 * n_columns);
-	w.is_named = al_new_array(&scratch, bool, n_rows);
-	for (size_t t = n_columns; t-- > 0;)
-		judge_column(&w, t, out, counts);
-	for (size_t k = 0; k < n_columns; k++)
-		judge_brackets(&w, k, out, counts);
+	w.is_told = al_new_array(&scratch, bool, n_rows);
+	for (w.pass = ALL_HOLD; w.pass <= IS_NAMED; w.pass++)
+		judge_all(&w);
 }
