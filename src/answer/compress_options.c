@@ -175,7 +175,7 @@ static bool read_method(const char *method, const char *target, enum al_method *
 }
 
 /* Only one option sets how much is left, and it is one that the method takes. */
-static bool check_goal(const struct al_compress_options *o, struct al_error *err)
+static bool check_goal(const struct al_compress_options *o, const char *heads, struct al_error *err)
 {
 	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->budget > 0);
 
@@ -194,6 +194,11 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 			|| al_fail(err, AL_EINPUT,
 				"--method mhe-mul takes no rank: the shared projection is as wide "
 				"as one head");
+	if (n == 0 && heads && o->method == AL_METHOD_GQA)
+		return al_fail(err, AL_EINPUT,
+			"--heads %s describes the checkpoint, not the result; use --rank N to keep "
+			"N key/value heads",
+			heads);
 	return n == 1 || al_fail(err, AL_EINPUT, "pass one of --rank, --target-error and --budget");
 }
 
@@ -350,7 +355,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
 		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)
-		|| !check_data(o, out->method, err) || !check_goal(out, err))
+		|| !check_data(o, out->method, err) || !check_goal(out, o->layout.heads, err))
 		return false;
 	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
 		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);

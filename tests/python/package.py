@@ -167,6 +167,14 @@ class Memory(unittest.TestCase):
         self.assertTrue(al.verify(model, small).text)
         self.assertTrue(al.audit(small).text)
 
+    def test_heads_that_are_left(self):
+        """`heads` is about the checkpoint: who means those that are left is led to `rank`, with a config or without."""
+        for model in (LLAMA, al.Checkpoint(tensors(), config()), tensors()):
+            with self.assertRaisesRegex(al.Error, "--heads 1 describes the checkpoint.*use --rank"):
+                al.compress(model, method="gqa", heads=1)
+        with self.assertRaisesRegex(al.Error, "--heads sets n_heads to 1, but by .* it is 6; remove --heads"):
+            al.compress(LLAMA, method="gqa", heads=1, target_error=.5)
+
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:
             before = os.getcwd()

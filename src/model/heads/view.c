@@ -47,9 +47,9 @@ static bool check_heads(struct al_model_view *view, const char *symbol, int64_t 
 	if (!al_settings_get(&view->settings, symbol, &setting, err))
 		return false;
 	if (setting && setting->value.integer != given)
-		return al_fail(err, AL_EINPUT, "--heads sets %s to %lld, but by %s it is %lld",
-			symbol, (long long)given,
-			view->has_config ? view->config_path : "the shapes",
+		return al_fail(err, AL_EINPUT,
+			"--heads sets %s to %lld, but by %s it is %lld; remove --heads", symbol,
+			(long long)given, view->has_config ? view->config_path : "the shapes",
 			(long long)setting->value.integer);
 	return true;
 }
