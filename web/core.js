@@ -376,10 +376,10 @@ export class AttnledgerError extends Error {
   }
 }
 
-// The words of a command line: "count 'my model.json'" is two.
+// The words of a command line, with the program's name or without: "count 'my model.json'" is two.
 function split(line) {
   const words = line.match(/(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+/g) ?? [];
-  return words.map((word) => word.replace(/'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/g,
+  return words.slice(Number(words[0] === 'attnledger')).map((word) => word.replace(/'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)/g,
     (all, single, double, escaped) => single ?? double?.replace(/\\(.)/g, '$1') ?? escaped));
 }
 

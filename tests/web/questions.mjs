@@ -14,6 +14,8 @@ assert.equal(value(same, 'bytes'), value(cache, 'bytes'));
 assert.equal(value(await ask('cache llama-3-8b --seq 128k'), 'bytes'), 17179869184);
 assert.match((await ask("variants 'gqa' --set \"n_heads=8\"")).answer.text, /gqa/);
 
+assert.match((await ask(cache.answer.next[0], { files: { 'config.json': config } })).answer.text, /fits/);
+
 // beyond 2^53
 const flops = await ask('sweep llama-3-8b --whole --over seq=1000000000000 --measure flops --batch 1');
 assert.equal(typeof Object.values(flops.tables[0].rows[0]).at(-1), 'bigint');
