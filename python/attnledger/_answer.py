@@ -12,7 +12,7 @@ import sys
 from ctypes import byref
 from typing import Any, Dict, Iterable, Iterator
 
-from ._given import BY_CODE, Given, is_array, is_weights
+from ._given import BY_CODE, Given, is_array, is_weights, wrong
 from ._library import Array, Error, Failure, Handle, ask as ask_library, library
 
 #: The types of numpy and of torch, by the names of safetensors.
@@ -225,10 +225,14 @@ def ask_given(words, given):
 
 
 def ask(*words: str | os.PathLike) -> Answer:
-    """The answer to a command line without the program's name: one text, or its words."""
+    """The answer to a command line, with the program's name or without: one text, or its words."""
     if len(words) == 1 and isinstance(words[0], str):
-        return ask_given(shlex.split(words[0]), Given())
-    return ask_given([os.fspath(word) for word in words], Given())
+        try:
+            words = shlex.split(words[0])
+        except ValueError as error:
+            raise Error(f"{words[0]}: {error}") from error
+    words = [os.fspath(word) for word in words]
+    return ask_given(words[words[:1] == ["attnledger"]:], Given())
 
 
 def items_of(value):
@@ -244,6 +248,8 @@ def option(name, value, kind, given):
         return [f"--{name}={given.word(item, name)}" for item in items_of(value)]
     if isinstance(value, (list, tuple)) or isinstance(value, dict) and kind is None and not is_weights(value):
         value = given.lines(value, name) if kind == "file" else ",".join(map(str, items_of(value)))
+    if kind is None and (is_array(value) or isinstance(value, (bytes, bytearray))):
+        raise Error(f"{name}: {wrong(value, 'a text or a number')}")
     return [f"--{name}={given.word(value, name)}"]
 
 
@@ -260,7 +266,10 @@ def call(command, names, values, kinds, memory=None):
         value = values.pop(name)
         for item in value if name == names[0] and isinstance(value, tuple) else [value]:
             if words and "text" in values and (isinstance(item, (list, tuple)) or is_array(item)):
-                values["text" if isinstance(item[0], str) else "tokens"] = item
+                kind = "text" if isinstance(item, (list, tuple)) and item and isinstance(item[0], str) else "tokens"
+                if values[kind] is not None:
+                    raise Error(f"{kind}: found twice, expected once")
+                values[kind] = item
             elif item is not None:
                 words.append(given.word(item, name.rstrip("s")))
     if memory and values["output"] is None:

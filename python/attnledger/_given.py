@@ -1,8 +1,11 @@
 """What Python has in memory, as the library reads it: tensors, files and configs under names that words of the
 question refer to. Numbers aren't copied, unless they are elsewhere than in this machine's memory."""
+import contextlib
 import ctypes
 import json
 import math
+import numbers
+import operator
 import os
 import sys
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_size_t, c_ssize_t, c_uint8, c_uint16, c_uint64, c_void_p
@@ -16,6 +19,19 @@ class Checkpoint:
 
     def __init__(self, weights, config=None, tokenizer=None):
         self.weights, self.config, self.tokenizer = weights, config, tokenizer
+
+
+@contextlib.contextmanager
+def about(name):
+    """What goes wrong with a value that has this name."""
+    try:
+        yield
+    except (Error, TypeError, ValueError, BufferError, RuntimeError) as error:
+        raise Error(f"{name}: {error}") from error
+
+
+def wrong(value, expected):
+    return Error(f"found a value of type {type(value).__name__}, expected {expected}")
 
 
 # ---- one array ----
@@ -100,7 +116,7 @@ def npy(value):
         value = value.contiguous()
     dtype, shape, _, address, kept = open_array(value)
     if dtype[0] not in "FIU" or "_" in dtype:
-        raise Error(f"found numbers of the type {dtype}, which numpy's files don't have")
+        raise Error(f"found numbers of the type {dtype}, expected integers or floats that numpy has")
     width = int(dtype[1:]) // 8
     data = (memoryview(value).tobytes() if isinstance(kept, Buffer)
             else ctypes.string_at(address, width * math.prod(shape)))
@@ -119,9 +135,14 @@ def config_text(config):
             return json.dumps(config)
         except (TypeError, ValueError) as error:
             raise Error(f"a config, or a dict of arrays: {error}") from error
+    if not isinstance(config, (str, os.PathLike)):
+        raise wrong(config, "a dict, a path or the text of a JSON file")
     if isinstance(config, os.PathLike) or not config.lstrip().startswith("{"):
-        with open(config, encoding="utf-8") as file:
-            return file.read()
+        try:
+            with open(config, encoding="utf-8") as file:
+                return file.read()
+        except (OSError, ValueError) as error:
+            raise Error(f"{os.fspath(config)}: can't read: {getattr(error, 'strerror', None) or error}") from error
     return config
 
 
@@ -183,10 +204,8 @@ class Given:
         return name
 
     def array(self, name, value):
-        try:
+        with about(name):
             dtype, shape, strides, address, kept = open_array(value)
-        except (Error, TypeError, ValueError, BufferError, RuntimeError) as error:
-            raise Error(f"{name}: {error}") from error
         self.kept.append(kept)
         numbers = c_int64 * len(shape)
         return Array(encode(name), dtype.encode(), len(shape), numbers(*shape),
@@ -200,13 +219,21 @@ class Given:
             name = type(module).__name__
             tensors = as_saved(module, module.state_dict())
             config = config or config_of(module)
+        if not hasattr(tensors, "items"):
+            raise Error(f"{name}: {wrong(tensors, 'a module or a dict of arrays')}")
+        for key, tensor in tensors.items():
+            if not isinstance(key, str) or isinstance(tensor, (list, tuple)):
+                raise Error(f"{name}: found {key!r}: {type(tensor).__name__}, expected names and arrays")
         name = self.name(name)
         items = [self.array(key, tensor) for key, tensor in tensors.items() if is_array(tensor)]
         array = (Array * len(items))(*items)
         self.kept.append((array, tensors))
-        self.arrays.append(Arrays(encode(name), array, len(items), encode(config_text(config)) if config else None))
+        with about(f"{name}/config.json"):
+            text = encode(config_text(config)) if config else None
+        self.arrays.append(Arrays(encode(name), array, len(items), text))
         if given.tokenizer is not None:
-            self.file(f"{name}/tokenizer.json", tokenizer_text(given.tokenizer))
+            with about(f"{name}/tokenizer.json"):
+                self.file(f"{name}/tokenizer.json", tokenizer_text(given.tokenizer))
         return name
 
     def answer(self, files, name):
@@ -228,7 +255,9 @@ class Given:
                             "split it, or pass its tokens")
             return self.file(self.name(f"{name}.txt"), "\n".join(values) + "\n")
         rows = values if any(hasattr(row, "__iter__") for row in values) else [values]
-        return self.file(self.name(f"{name}.txt"), "".join(" ".join(map(str, map(int, row))) + "\n" for row in rows))
+        with about(name):
+            text = "".join(" ".join(str(operator.index(token)) for token in row) + "\n" for row in rows)
+        return self.file(self.name(f"{name}.txt"), text)
 
     def word(self, value, name):
         """The word of the question that stands for a value."""
@@ -242,10 +271,15 @@ class Given:
             return self.weights(value, name)
         if isinstance(value, (bytes, bytearray)) or isinstance(value, memoryview) and value.format == "B":
             return self.file(self.name(name), value)
-        if isinstance(value, dict) or hasattr(value, "to_json_string"):
-            return self.file(self.name("config.json"), config_text(value))
-        if is_array(value):
-            return self.file(self.name(f"{name}.npy"), npy(value))
+        with about(name):
+            if isinstance(value, dict) and not value:
+                raise Error("found an empty dict")
+            if isinstance(value, dict) or hasattr(value, "to_json_string"):
+                return self.file(self.name("config.json"), config_text(value))
+            if is_array(value):
+                return self.file(self.name(f"{name}.npy"), npy(value))
+            if not isinstance(value, numbers.Number):
+                raise wrong(value, "a text, a path, a number, or a model, a config or arrays in memory")
         return str(value)
 
     def options(self, page):

@@ -3,6 +3,7 @@
 is left out without it."""
 import array
 import contextlib
+import fractions
 import gc
 import io
 import json
@@ -62,6 +63,10 @@ class Values(unittest.TestCase):
         answer = al.cache("llama-3-8b", seq=2**52, batch=2**50 + 1)
         self.assertEqual(answer.value, 131072 * 2**52 * (2**50 + 1))
 
+    def test_fractions_of_a_byte(self):
+        values = al.cache("deepseek-v4-flash", engine="vllm").values
+        self.assertEqual(values["bytes_per_token"], fractions.Fraction(115849, 4))
+
     def test_no(self):
         self.assertTrue(al.fit("llama-3-8b", device="H100", seq="1M").is_no)
         self.assertFalse(al.fit("llama-3-8b", device="H100").is_no)
@@ -89,6 +94,9 @@ class Values(unittest.TestCase):
         self.assertEqual(f"{answer!r}\n", printed)
         self.assertIsNone(answer._repr_html_())
         self.assertIn("iframe", al.ask("cache gpt2 --report page.html")._repr_html_())
+
+    def test_next(self):
+        self.assertEqual(al.ask(al.cache("llama-3-8b").next[0]).values["device"], "H100")
 
     def test_command_line(self):
         ran = subprocess.run([sys.executable, "-m", "attnledger", "cache", "gpt2", "-f", "value"], capture_output=True,
@@ -122,6 +130,36 @@ class Errors(unittest.TestCase):
             al.audit({"model": tensors()})
         with self.assertRaisesRegex(al.Error, "pass one of --tokens"):
             al.calibrate(LLAMA)
+        with self.assertRaisesRegex(al.Error, "No closing quotation"):
+            al.ask("cache 'gpt2")
+
+    def test_wrong_types(self):
+        """One line that names what is wrong, whatever is passed."""
+        one = {"layers.0.weight": array.array("f", [1])}
+        for message, ask in {
+                "model: found a value of type list, expected a text, a path": lambda: al.cache(["gpt2", "bert-base"]),
+                "model: found a value of type TextIOWrapper": lambda: al.cache(io.TextIOWrapper(io.BytesIO(b"{}"))),
+                "model: found an empty dict": lambda: al.cache({}),
+                "seq: found a value of type array, expected a text or a number": lambda: al.cache(
+                    "gpt2", seq=array.array("i", [8])),
+                "seq: found a value of type bytes": lambda: al.cache("gpt2", seq=b"8"),
+                "checkpoint: found an empty dict": lambda: al.audit({}),
+                "checkpoint: found 1: array, expected names and arrays": lambda: al.audit({1: array.array("f", [1])}),
+                "checkpoint: found 'a': list, expected names and arrays": lambda: al.audit({**one, "a": [1., 2.]}),
+                "checkpoint: found a value of type str, expected a module": lambda: al.audit(al.Checkpoint("folder")),
+                "checkpoint/config.json: found a value of type int": lambda: al.audit(al.Checkpoint(one, 5)),
+                "checkpoint/config.json: no-file.json: can't read: No such": lambda: al.audit(
+                    al.Checkpoint(one, "no-file.json")),
+                "checkpoint/tokenizer.json: found a value of type int": lambda: al.audit(al.Checkpoint(one, {"a": 1}, 5)),
+                "tokens.txt: contains no tokens": lambda: al.calibrate(LLAMA, []),
+                "tokens.npy: contains no tokens": lambda: al.calibrate(LLAMA, array.array("i")),
+                "tokens: 'float' object cannot be interpreted": lambda: al.calibrate(LLAMA, [[1.5, 2]]),
+                "tokens: 'str' object cannot be interpreted": lambda: al.calibrate(LLAMA, [["a"]]),
+                "tokens: found numbers of the type BOOL": lambda: al.calibrate(LLAMA, memoryview(b"\0\1").cast("?")),
+                "tokens: found twice": lambda: al.calibrate(LLAMA, [1, 2], tokens=[3])}.items():
+            with self.subTest(message), self.assertRaises(al.Error) as raised:
+                ask()
+            self.assertTrue(str(raised.exception).startswith(message), raised.exception)
 
     def test_write(self):
         with self.assertRaises(OSError):
@@ -144,6 +182,10 @@ class Memory(unittest.TestCase):
     def test_config(self):
         self.assertEqual(al.count(config()).value, al.count(LLAMA / "config.json").value)
         self.assertEqual(al.fit(config(), device="H100").value, al.fit(LLAMA / "config.json", device="H100").value)
+
+    def test_draft(self):
+        draft = {"draft": config(), "engine": "vllm", "seq": 128}
+        self.assertGreater(al.cache(LLAMA, **draft).value, al.cache(LLAMA, engine="vllm", seq=128).value)
 
     def test_tokens(self):
         with tempfile.TemporaryDirectory() as folder:
