@@ -74,12 +74,6 @@ struct al_deriving;
 void al_paper_read_relations(const struct al_deriving *deriving,
 	struct al_paper_subjects *subjects);
 
-/* ---- sums.c ---- */
-
-/* Sums whose terms and total are in one sentence: "4 + 0.75 + 1.5 GB, together 6.25 GB". */
-void al_paper_read_sums(const struct al_sentence *sentence, struct al_paper_findings *out,
-	struct al_lint_counts *counts);
-
 /* ---- ledger.c ---- */
 
 /* The scenario of a file, to which claims are added: JSON objects, the first of its verdicts. */

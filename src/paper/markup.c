@@ -86,6 +86,33 @@ size_t al_paper_group_length(const char *text, size_t left)
 	return 0;
 }
 
+/* What a formula has names for stays a name, so that "2\\alpha" is no 2; a root or a fraction is no
+ * number. NULL: any other macro. */
+static const char *named_macro(const char *text, size_t left, size_t *length)
+{
+	static const struct stand_in names[] = {{"alpha", "alpha"}, {"beta", "beta"},
+		{"gamma", "gamma"}, {"delta", "delta"}, {"Delta", "Delta"}, {"epsilon", "epsilon"},
+		{"varepsilon", "epsilon"}, {"eta", "eta"}, {"theta", "theta"}, {"kappa", "kappa"},
+		{"lambda", "lambda"}, {"mu", "mu"}, {"nu", "nu"}, {"pi", "pi"}, {"rho", "rho"},
+		{"sigma", "sigma"}, {"tau", "tau"}, {"phi", "phi"}, {"varphi", "phi"},
+		{"psi", "psi"}, {"omega", "omega"}, {"ell", "ell"}, {"sqrt", "sqrt"},
+		{"frac", "frac"}, {"dfrac", "frac"}, {"tfrac", "frac"}, {"log", "log"},
+		{"ln", "ln"}, {"exp", "exp"}, {"max", "max"}, {"min", "min"}, {"sum", "sum"},
+		{"prod", "prod"}, {"to", "\u2192"}, {"rightarrow", "\u2192"}, {"div", "/"},
+		{"le", "<"}, {"leq", "<"}, {"ge", ">"}, {"geq", ">"}};
+	size_t n = 1;
+
+	while (n < left && is_letter(text[n]))
+		n++;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i].markup) == n - 1
+			&& memcmp(text + 1, names[i].markup, n - 1) == 0) {
+			*length = n;
+			return names[i].plain;
+		}
+	return NULL;
+}
+
 /* "[...]" if it is here. */
 static size_t option_length(const char *text, size_t left)
 {
@@ -149,7 +176,13 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 			break;
 		const struct stand_in *stand_in = stand_in_at(text + i, length - i);
 		const size_t n_unseen = unseen_length(text + i, length - i);
-		if (n_unseen > 0)
+		size_t n_name = 0;
+		const char *name = text[i] == '\\' ? named_macro(text + i, length - i, &n_name)
+						   : NULL;
+		if (name) {
+			al_text_add(&out, name);
+			i += n_name;
+		} else if (n_unseen > 0)
 			i += n_unseen;
 		else if (stand_in) {
 			al_text_add(&out, stand_in->plain);

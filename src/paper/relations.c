@@ -2,6 +2,7 @@
  * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't in one of the forms below is
  * not looked at: a number elsewhere in the sentence may be of something else. */
 
+#include "paper/expressions.h"
 #include "paper/stated.h"
 #include "scenario/scenario.h"
 
@@ -431,7 +432,7 @@ static void read_sentence(struct reader *r)
 	struct al_sentence *s = &r->sentence;
 	struct pair pairs[MOST_PAIRS];
 
-	al_paper_read_sums(s, r->out, r->counts);
+	al_paper_read_expressions(s, r->out, r->counts);
 	al_paper_read_stated(s, r->deriving, r->subjects);
 	for (size_t i = 0; i < s->n; i++)
 		if (has_direction(s, i + 1))
@@ -450,7 +451,23 @@ static void read_sentence(struct reader *r)
 	r->n_words = 0;
 }
 
-/* A sentence ends at a table and at an empty line, too. */
+/* "- 4 GB", "3. ...", "# ...", "\\item". */
+static bool begins_item(const struct al_paper *paper, const struct al_paper_line *line)
+{
+	static const char item[] = "\\item";
+	size_t i = 0;
+
+	while (i < line->length && strchr(" \t>", line->text[i]))
+		i++;
+	const char *text = line->text + i;
+	const size_t left = line->length - i, n = al_number_length(text);
+	if (paper->kind == AL_PAPER_TEX)
+		return left >= strlen(item) && memcmp(text, item, strlen(item)) == 0;
+	return (left > 1 && strchr("-*+#", text[0]) && strchr(" #", text[1]))
+		|| (n > 0 && left > n + 1 && strchr(".)", text[n]) && text[n + 1] == ' ');
+}
+
+/* A sentence ends at a table, at an empty line and at a list's item, too. */
 static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
@@ -461,6 +478,8 @@ static void read_line(struct reader *r, const struct al_paper_line *line, size_t
 		read_sentence(r);
 		return;
 	}
+	if (begins_item(r->deriving->paper, line))
+		read_sentence(r);
 	while (al_sentence_add_line(&r->sentence, &r->words, text, number, &rest))
 		read_sentence(r);
 }

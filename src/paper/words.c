@@ -19,6 +19,16 @@ static const struct unit {
 	{"MB", AL_WORD_NUMBER, 1e6, "bytes"},
 	{"GB", AL_WORD_NUMBER, 1e9, "bytes"},
 	{"TB", AL_WORD_NUMBER, 1e12, "bytes"},
+	{"PFLOPs", AL_WORD_NUMBER, 1e15, "flops"},
+	{"TFLOPs", AL_WORD_NUMBER, 1e12, "flops"},
+	{"GFLOPs", AL_WORD_NUMBER, 1e9, "flops"},
+	{"PFLOP", AL_WORD_NUMBER, 1e15, "flops"},
+	{"TFLOP", AL_WORD_NUMBER, 1e12, "flops"},
+	{"GFLOP", AL_WORD_NUMBER, 1e9, "flops"},
+	{"ms", AL_WORD_NUMBER, 1e-3, "s"},
+	{"us", AL_WORD_NUMBER, 1e-6, "s"},
+	{"seconds", AL_WORD_NUMBER, 1, "s"},
+	{"s", AL_WORD_NUMBER, 1, "s"},
 	{"thousand", AL_WORD_NUMBER, 1e3, ""},
 	{"million", AL_WORD_NUMBER, 1e6, ""},
 	{"billion", AL_WORD_NUMBER, 1e9, ""},
@@ -26,6 +36,7 @@ static const struct unit {
 	{"K", AL_WORD_NUMBER, 1e3, ""},
 	{"M", AL_WORD_NUMBER, 1e6, ""},
 	{"B", AL_WORD_NUMBER, 1e9, ""},
+	{"T", AL_WORD_NUMBER, 1e12, ""},
 	{"%", AL_WORD_PERCENT, 1, "%"},
 	{"percent", AL_WORD_PERCENT, 1, "%"},
 	{"per cent", AL_WORD_PERCENT, 1, "%"},
@@ -66,13 +77,25 @@ static const struct unit *unit_at(const char *p)
 	return NULL;
 }
 
+/* "1,024", not "1,2". */
+static bool has_groups(const char *digits, size_t n)
+{
+	const char *comma = memchr(digits, ',', n), *end = digits + n;
+
+	for (const char *p = comma; p && p < end && *p == ','; p += 4)
+		if (end - p < 4 || (end - p > 4 && isdigit((unsigned char)p[4]))
+			|| memchr(p + 1, ',', 3) || memchr(p + 1, '.', 3))
+			return false;
+	return true;
+}
+
 static bool set_value(const char *digits, size_t n, struct al_word *word)
 {
 	char plain[40];
 	size_t length = 0;
 	const char *point = memchr(digits, '.', n);
 
-	if (n >= sizeof(plain))
+	if (n >= sizeof(plain) || !has_groups(digits, n))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (digits[i] != ',')
@@ -84,6 +107,7 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	for (size_t i = point ? (size_t)(point - digits) + 1 : n; i < n; i++)
 		word->half_unit /= 10;
 	word->digits = point ? (int)(n - (size_t)(point - digits) - 1) : 0;
+	word->value = *end == '\0' ? word->value : 0;
 	return *end == '\0';
 }
 
@@ -97,13 +121,22 @@ static bool is_alone(const char *text, const char *p, const char *end)
 		&& !(*end == '-' && isdigit((unsigned char)end[1]));
 }
 
+/* "2 x 32" is a product, as "2 x (32 + 1)", but not "2x faster" or "2x (32 vs. 16)". */
+static bool is_factor(const char *end, const char *behind)
+{
+	const size_t n = strncmp(behind, "\u00d7", 2) == 0 ? 2 : *behind == 'x';
+	const char *next = behind + n + strspn(behind + n, " ");
+
+	return n > 0 && (isdigit((unsigned char)*next) || (*next == '(' && behind > end));
+}
+
 /* The word that begins at `p`; returns where the next may begin. */
 static const char *read_number(const char *text, const char *p, struct al_arena *arena,
 	struct al_word *word)
 {
 	const size_t n = al_number_length(p);
-	const char *end = p + n, *behind = end + (*end == ' ');
-	const struct unit *unit = unit_at(behind);
+	const char *end = p + n, *behind = end + strspn(end, " ");
+	const struct unit *unit = is_factor(end, behind) ? NULL : unit_at(behind);
 
 	*word = (struct al_word){.kind = AL_WORD_NUMBER, .family = ""};
 	if (unit) {
@@ -113,7 +146,9 @@ static const char *read_number(const char *text, const char *p, struct al_arena 
 	}
 	if (!set_value(p, n, word) || !is_alone(text, p, end) || (!unit && is_letter(*end)))
 		word->kind = AL_WORD_OTHER;
-	word->text = al_strndup(arena, p, (size_t)(end - p));
+	word->text = behind > p + n + 1 && end > behind
+		? al_format(arena, "%.*s %s", (int)n, p, unit->name)
+		: al_strndup(arena, p, (size_t)(end - p));
 	word->scale = unit ? unit->scale : 0;
 	word->value *= unit ? unit->scale : 1;
 	word->half_unit *= unit ? unit->scale : word->digits > 0 ? 1 : 0;

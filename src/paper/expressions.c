@@ -1,0 +1,497 @@
+/* Arithmetic in sentences, whose value is printed behind "=" or in brackets: "2 x 32 layers x 8
+ * heads = 512", "4 GB + 0.75 GB, about 4.75 GB", "13/20 (65 %)", "784 heads (28 x 28)". What isn't
+ * read to its end is passed over. */
+#include "paper/expressions.h"
+
+#include "paper/derive.h"
+#include "scenario/scenario.h"
+
+/* K may be 1,000 or 1,024, and so may that of KB. */
+struct scales {
+	bool has_binary_counts, has_binary_bytes;
+};
+
+struct value {
+	double low, point, high;
+	size_t last, end; /* the words behind its last number, and behind what that is of */
+	size_t n_operators, n_sums; /* of these: + */
+	double unit; /* of its numbers; 0: they have none */
+	const char *family;
+	bool has_percent, has_bits, has_nouns; /* "layers"; remarks in brackets are none */
+};
+
+struct scan {
+	const struct al_sentence *s;
+	struct scales scales;
+	int depth;
+};
+
+#define N_OF(list) (sizeof(list) / sizeof(*(list)))
+
+static bool is_one_of(const struct al_sentence *s, size_t i, const char *const *list, size_t n)
+{
+	return i < s->n && s->words[i].kind <= AL_WORD_SIGN
+		&& al_find_name(s->words[i].text, list, n) >= 0;
+}
+
+static bool is_sign(const struct al_sentence *s, size_t i, const char *sign)
+{
+	return is_one_of(s, i, &sign, 1);
+}
+
+static const char *const times[] = {"x", "*", "\u00d7", "\u00b7", "\u22c5"},
+			 *const operators[] = {"x", "*", "\u00d7", "\u00b7", "\u22c5", "/", "+",
+				 "-", "\u2212", "^", "\u00f7"},
+			 *const equals[] = {"=", "~", "\u2248"};
+
+/* ---- numbers ---- */
+
+static double scale_of(const struct al_word *word, struct scales scales)
+{
+	const bool is_of_bytes = strcmp(word->family, "bytes") == 0;
+	const bool is_binary = is_of_bytes ? scales.has_binary_bytes
+					   : scales.has_binary_counts && !*word->family;
+
+	if (!is_binary || word->scale < 1e3 || word->scale > 1e12)
+		return 1;
+	for (double k = 1e3, factor = 1.024; k <= 1e12; k *= 1e3, factor *= 1.024)
+		if (word->scale == k)
+			return factor;
+	return 1;
+}
+
+static bool is_number(const struct al_sentence *s, size_t i)
+{
+	return i < s->n && s->words[i].kind >= AL_WORD_NUMBER && s->words[i].value > 0;
+}
+
+/* "(K and V)", or where it would begin. */
+static size_t skip_brackets(const struct al_sentence *s, size_t i)
+{
+	enum { MOST = 8 };
+	size_t end = i + 1;
+
+	if (!is_sign(s, i, "("))
+		return i;
+	while (end < s->n && end < i + MOST
+		&& (s->words[end].kind == AL_WORD_LETTERS || is_sign(s, end, "/"))
+		&& !is_one_of(s, end, operators, 5))
+		end++;
+	return end > i + 1 && is_sign(s, end, ")") ? end + 1 : i;
+}
+
+/* Behind what a number is of: "layers", "-bit", "bits/byte", "bytes (K and V)". */
+static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
+{
+	static const char *const ends[] = {"and", "or", "to", "with", "versus", "vs", "from", "at",
+		"is", "are", "by", "than", "if", "for", "gives", "giving", "total", "totals",
+		"together", "sum", "which", "that", "equals", "about", "approximately", "i", "in",
+		"\u2248", "\u2192"};
+	static const char *const bits[] = {"bit", "bits"};
+	enum { MOST = 4 };
+
+	for (size_t n = 0; n < MOST && i < s->n; n++) {
+		const bool is_per = is_sign(s, i, "/") && (n > 0 || s->words[i - 1].scale > 0);
+		const bool is_joint = (is_sign(s, i, "-") || is_per) && s->words[i].is_joined
+			&& i + 1 < s->n && s->words[i + 1].kind == AL_WORD_LETTERS;
+		i += is_joint;
+		if (s->words[i].kind != AL_WORD_LETTERS
+			|| is_one_of(s, i, operators, N_OF(operators))
+			|| is_one_of(s, i, ends, N_OF(ends)))
+			break;
+		*has_bits |= is_one_of(s, i, bits, N_OF(bits));
+		i++;
+	}
+	return skip_brackets(s, i);
+}
+
+static bool read_number(const struct scan *c, size_t at, struct value *out)
+{
+	const struct al_word *word = &c->s->words[at];
+
+	if (!is_number(c->s, at))
+		return false;
+	const double scale = scale_of(word, c->scales);
+	*out = (struct value){(word->value - word->half_unit) * scale, word->value * scale,
+		(word->value + word->half_unit) * scale, at + 1, at + 1,
+		.unit = word->scale * scale, .family = word->family,
+		.has_percent = word->kind == AL_WORD_PERCENT};
+	/* "3e5", "2nd", "8T" */
+	if (at + 1 < c->s->n && c->s->words[at + 1].is_joined
+		&& c->s->words[at + 1].kind == AL_WORD_LETTERS
+		&& !is_one_of(c->s, at + 1, operators, N_OF(operators))
+		&& !is_one_of(c->s, at + 1, equals, N_OF(equals)))
+		return false;
+	out->end = skip_noun(c->s, at + 1, &out->has_bits);
+	out->has_nouns = out->end > skip_brackets(c->s, at + 1);
+	return true;
+}
+
+/* ---- expressions ---- */
+
+static bool read_sum(struct scan *c, size_t at, struct value *out);
+
+static bool read_atom(struct scan *c, size_t at, struct value *out)
+{
+	enum { MOST_DEPTH = 8 };
+
+	if (!is_sign(c->s, at, "("))
+		return read_number(c, at, out);
+	if (++c->depth > MOST_DEPTH || !read_sum(c, at + 1, out) || !is_sign(c->s, out->end, ")"))
+		return false;
+	out->last = out->end + 1;
+	out->end = skip_noun(c->s, out->last, &out->has_bits);
+	c->depth--;
+	return true;
+}
+
+static bool read_power(struct scan *c, size_t at, struct value *out)
+{
+	struct value exponent;
+
+	if (!read_atom(c, at, out))
+		return false;
+	if (!is_sign(c->s, out->end, "^"))
+		return true;
+	if (!read_atom(c, out->end + 1, &exponent) || exponent.high > 64)
+		return false;
+	out->low = pow(out->low, out->low < 1 ? exponent.high : exponent.low);
+	out->point = pow(out->point, exponent.point);
+	out->high = pow(out->high, out->high < 1 ? exponent.low : exponent.high);
+	out->last = exponent.last;
+	out->end = exponent.end;
+	out->has_bits |= exponent.has_bits;
+	out->n_operators++;
+	return true;
+}
+
+static void join(struct value *out, const struct value *other)
+{
+	out->last = other->last;
+	out->end = other->end;
+	out->n_operators += other->n_operators + 1;
+	out->n_sums += other->n_sums;
+	out->family = other->unit > 0 ? other->family : out->family;
+	out->unit = fmax(out->unit, other->unit);
+	out->has_percent |= other->has_percent;
+	out->has_bits |= other->has_bits;
+	out->has_nouns |= other->has_nouns;
+}
+
+static bool read_product(struct scan *c, size_t at, struct value *out)
+{
+	static const char *const divided[] = {"/", "\u00f7"};
+	struct value factor;
+
+	if (!read_power(c, at, out))
+		return false;
+	while (is_one_of(c->s, out->end, times, N_OF(times))
+		|| is_one_of(c->s, out->end, divided, N_OF(divided))) {
+		const bool divides = is_one_of(c->s, out->end, divided, N_OF(divided));
+		if (!read_power(c, out->end + 1, &factor) || (divides && factor.low <= 0))
+			return false;
+		out->low *= divides ? 1 / factor.high : factor.low;
+		out->point *= divides ? 1 / factor.point : factor.point;
+		out->high *= divides ? 1 / factor.low : factor.high;
+		join(out, &factor);
+	}
+	return true;
+}
+
+/* "8-16" is a range. */
+static bool is_minus(const struct al_sentence *s, size_t i)
+{
+	static const char *const minus[] = {"-", "\u2212"};
+
+	return is_one_of(s, i, minus, 2)
+		&& !(s->words[i].is_joined && i + 1 < s->n && s->words[i + 1].is_joined);
+}
+
+static bool read_sum(struct scan *c, size_t at, struct value *out)
+{
+	struct value term;
+
+	if (!read_product(c, at, out))
+		return false;
+	while (is_sign(c->s, out->end, "+") || is_minus(c->s, out->end)) {
+		const bool is_plus = is_sign(c->s, out->end, "+");
+		if (!read_product(c, out->end + 1, &term))
+			return false;
+		/* "4 + 0.75 GB": the unit is that of both */
+		const double shared = out->unit == 0 && term.unit > 0 ? term.unit : 1;
+		out->low = out->low * shared + (is_plus ? term.low : -term.high);
+		out->point = out->point * shared + (is_plus ? term.point : -term.point);
+		out->high = out->high * shared + (is_plus ? term.high : -term.low);
+		join(out, &term);
+		out->n_sums += is_plus;
+	}
+	return true;
+}
+
+/* No other number, name or operator is before it; "8 heads of 64 + 2" has one. */
+static bool begins_here(const struct al_sentence *s, size_t i)
+{
+	static const char *const before[] = {"(", "[", "=", "~", "\u2248", ":", ",", ";", "'", "\"",
+		"|", "&", "`", "*"};
+	static const char *const of[] = {"of", "times", "by", "minus", "plus", "than"};
+	enum { NEAR = 4 };
+
+	if (i == 0)
+		return true;
+	if (s->words[i - 1].kind > AL_WORD_SIGN || is_sign(s, i - 1, ")")
+		|| (is_one_of(s, i - 1, operators, N_OF(operators)) && !is_sign(s, i - 1, "*")))
+		return false;
+	for (size_t k = 1; is_one_of(s, i - 1, of, N_OF(of)) && k <= NEAR && k < i; k++)
+		if (s->words[i - 1 - k].kind > AL_WORD_SIGN)
+			return false;
+	return !s->words[i].is_joined || is_one_of(s, i - 1, before, N_OF(before));
+}
+
+/* ---- what is printed of it ---- */
+
+struct claim {
+	const struct al_word *printed;
+	size_t end; /* the word behind it */
+	bool is_about, is_marked; /* is_marked: by "=" or a word */
+};
+
+/* A number of which nothing else is made. */
+static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
+{
+	struct scan c = {.s = s};
+	struct value value;
+
+	if (i >= s->n || !is_number(s, i) || !read_sum(&c, i, &value) || value.n_operators > 0)
+		return false;
+	out->printed = &s->words[i];
+	out->end = value.end;
+	return true;
+}
+
+/* The place behind "=", "& ~"; `i` itself if there is none. */
+static size_t skip_equals(const struct al_sentence *s, size_t i, bool *is_about)
+{
+	const size_t first = i + is_sign(s, i, "&");
+	size_t end = first;
+
+	while (is_one_of(s, end, equals, N_OF(equals)))
+		*is_about |= !is_sign(s, end++, "=");
+	return end > first ? end : i;
+}
+
+/* "= 512", "= 4 x 128 = 512", of which the last number is found next. */
+static bool find_behind_equals(const struct al_sentence *s, size_t i, struct claim *out)
+{
+	struct scan c = {.s = s};
+	struct value value;
+
+	*out = (struct claim){.is_marked = true};
+	for (size_t next; (next = skip_equals(s, i, &out->is_about)) > i; i = value.end) {
+		if (read_claim(s, next, out))
+			return true;
+		if (!read_sum(&c, next, &value))
+			return false;
+	}
+	return false;
+}
+
+/* "... is about 512", "... for a total of 512". */
+static bool find_behind_words(const struct al_sentence *s, size_t first, struct claim *out)
+{
+	static const char *const links[] = {"=", "~", ",", "(", "is", "are", "equals", "which",
+		"that", "for", "a", "total", "totals", "totalling", "of", "sum", "sums", "to",
+		"together", "approximately", "about", "roughly", "around", "or", "i", "e", ".", ":",
+		"gives", "giving", "in", "all"};
+	static const char *const marks[] = {"total", "totals", "totalling", "together", "sum",
+		"sums", "equals", "gives", "giving", "~", "approximately", "about", "roughly"};
+	enum { MOST = 8, N_ABOUT = 4 };
+
+	*out = (struct claim){0};
+	for (size_t i = first; i < s->n && i < first + MOST; i++) {
+		if (is_number(s, i))
+			return out->is_marked && read_claim(s, i, out);
+		if (!is_one_of(s, i, links, N_OF(links)))
+			return false;
+		out->is_marked |= is_one_of(s, i, marks, N_OF(marks));
+		out->is_about |= is_one_of(s, i, &marks[N_OF(marks) - N_ABOUT], N_ABOUT);
+	}
+	return false;
+}
+
+/* "13/20 (65 %)". */
+static bool find_in_brackets(const struct al_sentence *s, size_t i, struct claim *out)
+{
+	*out = (struct claim){0};
+	return is_sign(s, i, "(") && read_claim(s, skip_equals(s, i + 1, &out->is_about), out)
+		&& (is_sign(s, out->end, ")") || is_sign(s, out->end, ",")
+			|| is_sign(s, out->end, ";"));
+}
+
+/* "784 heads (28 x 28)", "64 KB = 2 x 32 KB". */
+static bool find_before(const struct al_sentence *s, size_t first, const struct value *value,
+	struct claim *out)
+{
+	enum { MOST = 4 };
+	const bool is_whole = is_sign(s, first, "(") && is_sign(s, value->last - 1, ")");
+	size_t i = first;
+
+	*out = (struct claim){0};
+	if (i < 2
+		|| (!is_whole && !is_sign(s, i - 1, "=")
+			&& !(is_sign(s, i - 1, "(") && is_sign(s, value->end, ")"))))
+		return false;
+	i -= !is_whole;
+	for (size_t n = 0; n < MOST && i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS; n++)
+		i--;
+	return i > 0 && begins_here(s, i - 1) && read_claim(s, i - 1, out);
+}
+
+/* ---- judging ---- */
+
+/* What the expression is in the unit of the number: bits are an eighth of bytes, and a number may
+ * have its unit behind "=" alone. */
+static size_t list_factors(const struct value *value, const struct al_word *printed, bool has_bits,
+	double out[6])
+{
+	const bool is_percent = printed->kind == AL_WORD_PERCENT;
+	size_t n = 0;
+
+	if (is_percent && !value->has_percent) {
+		out[n++] = 100;
+		return n;
+	}
+	out[n++] = 1;
+	if (value->has_percent)
+		out[n++] = 0.01;
+	if (value->unit == 0 && printed->scale > 1)
+		out[n++] = printed->scale;
+	if (value->unit > 1 && printed->scale == 0)
+		out[n++] = 1 / value->unit;
+	if (value->has_bits && !has_bits)
+		out[n++] = 0.125;
+	return n;
+}
+
+enum { N_READINGS = 4 };
+
+static bool read_as(const struct al_sentence *s, size_t at, int reading, struct scan *c,
+	struct value *out)
+{
+	*c = (struct scan){s, {reading & 1, reading & 2}, 0};
+	return read_sum(c, at, out) && out->n_operators > 0 && out->low > 0;
+}
+
+/* The best verdict of all readings, and the value in it. */
+static enum al_verdict compare(const struct al_sentence *s, size_t at, const struct claim *claim,
+	double *right)
+{
+	const struct al_word *printed = claim->printed;
+	enum al_verdict found = AL_INCONSISTENT;
+	bool has_bits = false;
+	struct value value;
+	struct scan c;
+
+	skip_noun(s, (size_t)(printed - s->words) + 1, &has_bits);
+	for (int reading = 0; reading < N_READINGS; reading++) {
+		double factors[6];
+		if (!read_as(s, at, reading, &c, &value))
+			continue;
+		const double scale = scale_of(printed, c.scales), meant = printed->value * scale;
+		const double half = (printed->half_unit > 0 ? printed->half_unit : 0.5) * scale;
+		const size_t n = list_factors(&value, printed, has_bits, factors);
+		for (size_t i = 0; i < n; i++) {
+			const double slack = half * (claim->is_about ? 3 : 1) + 1e-9 * meant;
+			const double point = value.point * factors[i];
+			const bool is_near = value.low * factors[i] <= meant + slack
+				&& value.high * factors[i] >= meant - slack;
+			const bool is_same = fabs(point - meant) <= half + 1e-9 * meant;
+			const bool is_cut_off = point > meant && point < meant + 2 * half;
+			if (is_same || is_near || is_cut_off || reading + (int)i == 0)
+				*right = point / scale;
+			if (is_same)
+				return AL_REPRODUCED;
+			if (is_near || is_cut_off)
+				found = AL_CONSISTENT;
+		}
+	}
+	return found;
+}
+
+static void add(const struct al_word *printed, double right, enum al_verdict verdict,
+	const char *cause, struct al_paper_findings *out, struct al_lint_counts *counts)
+{
+	const double scale = printed->scale > 0 ? printed->scale : 1;
+
+	al_paper_findings_add(out,
+		(struct al_paper_finding){.line = printed->line,
+			.printed = al_strdup(out->arena, printed->text),
+			.expected = al_format(out->arena, "%.*f", printed->digits + 1,
+				right / scale),
+			.verdict = al_verdict_names[verdict],
+			.cause = cause,
+			.note = !cause ? NULL : "the numbers next to it give another value"});
+	counts->verdicts[verdict]++;
+	counts->numbers++;
+}
+
+/* Sums are wrong if they don't add up, and other expressions if one digit explains it. */
+static const char *find_cause(const struct value *value, const struct claim *claim, double right,
+	struct al_paper_findings *out)
+{
+	const struct al_word *printed = claim->printed;
+	const double scale = printed->scale > 0 ? printed->scale : 1;
+	const bool is_sum = value->n_sums == value->n_operators && !value->has_nouns
+		&& (value->unit > 0) == (printed->scale > 0)
+		&& strcmp(value->family, printed->family) == 0;
+	const struct al_paper_suspect suspect = {.printed = printed->text,
+		.value = printed->value / scale,
+		.right = right / scale,
+		.half = 0.5 * pow(10, -printed->digits),
+		.digits = printed->digits};
+
+	if (!claim->is_marked)
+		return NULL;
+	const struct al_paper_cause cause = al_paper_find_cause(out->arena, &suspect);
+	const bool is_slip = cause.name && strcmp(cause.name, "digit") == 0;
+	return is_sum ? "sum" : is_slip && !claim->is_about ? cause.name : NULL;
+}
+
+static bool judge(const struct al_sentence *s, size_t at, const struct value *value,
+	const struct claim *claim, struct al_paper_findings *out, struct al_lint_counts *counts)
+{
+	double right = 0;
+	const enum al_verdict verdict = compare(s, at, claim, &right);
+	const char *cause = verdict == AL_INCONSISTENT ? find_cause(value, claim, right, out)
+						       : NULL;
+	const bool is_told = verdict == AL_REPRODUCED
+		|| (verdict == AL_CONSISTENT && claim->is_marked);
+
+	if (is_told || cause)
+		add(claim->printed, right, verdict, cause, out, counts);
+	return verdict != AL_INCONSISTENT;
+}
+
+void al_paper_read_expressions(const struct al_sentence *s, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		struct scan c;
+		struct value value;
+		struct claim claim;
+		if (!begins_here(s, i) || !read_as(s, i, 0, &c, &value))
+			continue;
+		size_t end = value.last;
+		while (find_behind_equals(s, end == value.last ? value.end : end, &claim)) {
+			end = claim.end;
+			if (!judge(s, i, &value, &claim, out, counts))
+				break;
+		}
+		const bool is_sum = value.n_sums == value.n_operators;
+		if (end > value.last)
+			;
+		else if (find_in_brackets(s, value.end, &claim) || find_before(s, i, &value, &claim)
+			|| (is_sum && find_behind_words(s, skip_brackets(s, value.last), &claim)))
+			judge(s, i, &value, &claim, out, counts);
+		i = end - 1;
+	}
+}
