@@ -176,6 +176,30 @@ return [Object.fromEntries(groups), marked && marked.ariaSelected === 'true' ? m
                 else:
                     self.assertEqual(self.text('#wrong'), ask('cache', 'config.json', cwd=folder))
 
+    def test_wrong(self):
+        """What can't be read is one line, and what was shown stays, also when it is asked for anew."""
+        self.open('#model=gpt2&seq=5000&device=H100')
+        self.assertEqual(self.browser.run('return document.title'), 'GPT-2 small: KV cache at 5,000')
+        said = self.text('#said')
+        for text in '', '{', '[]', '{"model_type": "nothing"}':
+            with self.subTest(text), tempfile.TemporaryDirectory() as folder:
+                with open(os.path.join(folder, 'config.json'), 'w', encoding='utf-8') as file:
+                    file.write(text)
+                self.go(DROP, text)
+                self.browser.wait_until("document.getElementById('wrong').textContent")
+                self.assertEqual(self.text('#wrong'), ask('cache', 'config.json', cwd=folder))
+                self.go("const one = document.getElementById('device'); one.value = 'L4'; one.dispatchEvent(new Event('change'))")
+                self.assertEqual((self.text('#said'), self.browser.run("return document.getElementById('wrong').hidden")), (said, True))
+        self.browser.run(DROP.replace("'config.json'", "'model.gguf'"), 'GGUF')
+        self.assertEqual(self.text('#wrong'), "model.gguf is not a .json file: give the model's config.json.")
+        for text, wrong in ('no such', 'No built-in model is called "no such"'), ('BERT-BASE', None):
+            self.browser.run("const one = document.getElementById('model'); one.value = arguments[0]; one.dispatchEvent(new Event('change'))", text)
+            if wrong:
+                self.assertIn(wrong, self.text('#wrong'))
+                self.assertEqual(self.browser.run("return document.getElementById('model').value"), 'gpt2')
+        self.browser.wait_until("document.getElementById('said').textContent.startsWith('BERT-base')")
+        self.browser.wait_until("document.getElementById('wrong').hidden")
+
     def test_soon(self):
         """A slow phone: the first number within a second of the page's being there."""
         self.browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setCPUThrottlingRate', 'params': {'rate': 6}})

@@ -19,7 +19,7 @@ const answers = new Map();
 async function ask(...words) {
   const key = words.join('\0');
   if (!answers.has(key))
-    answers.set(key, (engine ??= compile()).then((one) => one.ask(words, { files: state.file ? { [OWN]: state.file } : {} })));
+    answers.set(key, (engine ??= compile()).then((one) => one.ask(words, { files: state.file === null ? {} : { [OWN]: state.file } })));
   return answers.get(key);
 }
 
@@ -54,7 +54,7 @@ const titleOf = (model) => (model === OWN ? state.fileName : data.models.find((o
 
 // ---- numbers ----
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
 
 function bytes(value) {
   let number = Number(value), unit = 0;
@@ -64,7 +64,7 @@ function bytes(value) {
 }
 
 const count = (value) => value.toLocaleString('en-US');
-const short = (tokens) => (tokens >= 2 ** 20 ? `${tokens / 2 ** 20}M` : tokens >= 1024 ? `${tokens / 1024}k` : `${tokens}`);
+const short = (tokens) => (tokens % 1024 ? count(tokens) : tokens >= 2 ** 20 ? `${tokens / 2 ** 20}M` : `${tokens / 1024}k`);
 
 // ---- elements ----
 
@@ -363,8 +363,7 @@ async function answer() {
     get('wrong').hidden = true;
   } catch (error) {
     if (asked === turn) {
-      get('wrong').textContent = error.message;
-      get('wrong').hidden = false;
+      refuse(error.message);
       document.body.dataset.done = `${asked}`;
     }
     return;
@@ -386,17 +385,44 @@ async function answer() {
     document.body.dataset.done = `${asked}`;
 }
 
-async function takeFile(file) {
-  if (!file)
-    return;
-  state.file = await file.text();
-  state.fileName = file.name;
-  state.model = OWN;
-  state.seq = 0;
+function refuse(text) {
+  get('wrong').textContent = text;
+  get('wrong').hidden = false;
+}
+
+function putFile(one) {
+  Object.assign(state, one);
   for (const key of [...answers.keys()])
     if (key.split('\0').includes(OWN))
       answers.delete(key);
+}
+
+// What was shown stays where a file can't be read.
+async function takeFile(file) {
+  if (!file)
+    return;
+  if (!/\.json$/i.test(file.name)) {
+    refuse(`${file.name} is not a .json file: give the model's config.json.`);
+    return;
+  }
+  const { file: before, fileName, model, seq } = state;
+  putFile({ file: await file.text(), fileName: file.name, model: OWN, seq: 0 });
+  const asked = turn + 1;
   await answer();
+  if (asked === turn && !get('wrong').hidden)
+    putFile({ file: before, fileName, model, seq });
+}
+
+function takeModel(text) {
+  const found = data.models.find((one) => [one.name, one.title].some((name) => name.toLowerCase() === text.trim().toLowerCase()));
+  if (found) {
+    Object.assign(state, { model: found.name, seq: 0 });
+    answer();
+  } else {
+    get('model').value = state.model === OWN ? state.fileName : state.model;
+    if (text.trim() && text !== state.fileName)
+      refuse(`No built-in model is called "${text}": choose one of the list, or give its config.json.`);
+  }
 }
 
 function begin() {
@@ -405,14 +431,7 @@ function begin() {
   get('version').textContent = data.version;
   document.body.classList.toggle('embed', new URLSearchParams(location.search).has('embed'));
   get('question').onsubmit = (event) => event.preventDefault();
-  get('model').onchange = () => {
-    const found = data.models.find((one) => one.name === get('model').value || one.title === get('model').value);
-    if (found)
-      Object.assign(state, { model: found.name, seq: 0 });
-    else
-      get('model').value = state.model === OWN ? state.fileName : state.model;
-    answer();
-  };
+  get('model').onchange = () => takeModel(get('model').value);
   get('model').onfocus = () => get('model').select();
   // the handle stops at the model's own context, at powers of two and at seven steps between
   get('seq').oninput = () => {
