@@ -83,10 +83,6 @@ static size_t skip_brackets(const struct al_sentence *s, size_t i)
 /* Behind what a number is of: "layers", "-bit", "bits/byte", "bytes (K and V)". */
 static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
 {
-	static const char *const ends[] = {"and", "or", "to", "with", "versus", "vs", "from", "at",
-		"is", "are", "by", "than", "if", "for", "gives", "giving", "total", "totals",
-		"together", "sum", "which", "that", "equals", "about", "approximately", "i", "in",
-		"\u2248", "\u2192"};
 	static const char *const bits[] = {"bit", "bits"};
 	enum { MOST = 4 };
 
@@ -97,7 +93,7 @@ static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
 		i += is_joint;
 		if (s->words[i].kind != AL_WORD_LETTERS
 			|| is_one_of(s, i, operators, N_OF(operators))
-			|| is_one_of(s, i, ends, N_OF(ends)))
+			|| al_sentence_has(s, i, AL_WORDS_NOUN_ENDS))
 			break;
 		*has_bits |= is_one_of(s, i, bits, N_OF(bits));
 		i++;
@@ -298,22 +294,16 @@ static bool find_behind_equals(const struct al_sentence *s, size_t i, struct cla
 /* "... is about 512", "... for a total of 512". */
 static bool find_behind_words(const struct al_sentence *s, size_t first, struct claim *out)
 {
-	static const char *const links[] = {"=", "~", ",", "(", "is", "are", "equals", "which",
-		"that", "for", "a", "total", "totals", "totalling", "of", "sum", "sums", "to",
-		"together", "approximately", "about", "roughly", "around", "or", "i", "e", ".", ":",
-		"gives", "giving", "in", "all"};
-	static const char *const marks[] = {"total", "totals", "totalling", "together", "sum",
-		"sums", "equals", "gives", "giving", "~", "approximately", "about", "roughly"};
-	enum { MOST = 8, N_ABOUT = 4 };
+	enum { MOST = 8 };
 
 	*out = (struct claim){0};
 	for (size_t i = first; i < s->n && i < first + MOST; i++) {
 		if (is_number(s, i))
 			return out->is_marked && read_claim(s, i, out);
-		if (!is_one_of(s, i, links, N_OF(links)))
+		if (!al_sentence_has(s, i, AL_WORDS_TOTAL_LINKS))
 			return false;
-		out->is_marked |= is_one_of(s, i, marks, N_OF(marks));
-		out->is_about |= is_one_of(s, i, &marks[N_OF(marks) - N_ABOUT], N_ABOUT);
+		out->is_marked |= al_sentence_has(s, i, AL_WORDS_TOTALS);
+		out->is_about |= al_sentence_has(s, i, AL_WORDS_ABOUT);
 	}
 	return false;
 }

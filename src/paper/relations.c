@@ -39,12 +39,6 @@ static bool is_sign(const struct al_sentence *s, size_t i, const char *text)
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
 
-static bool is_one_of(const struct al_word *word, const char *const *list, size_t n)
-{
-	return (word->kind == AL_WORD_LETTERS || word->kind == AL_WORD_SIGN)
-		&& al_find_name(word->text, list, n) >= 0;
-}
-
 /* ---- pairs ---- */
 
 /* "from 64 to 16 GB": the first is of the unit of the second. */
@@ -133,26 +127,7 @@ static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS
 
 /* ---- the statement about them ---- */
 
-/* The words allowed between a pair and the statement about it. */
-static const char *const links[] = {",", "(", ")", ":", "a", "an", "the", "by", "about", "around",
-	"roughly", "nearly", "almost", "over", "~", "i", "e", ".", "that", "is", "or", "which",
-	"and", "of", "reduction", "reductions", "decrease", "saving", "savings", "increase", "gain",
-	"fewer", "less", "more", "lower", "smaller", "higher", "larger", "parameters", "heads",
-	"layers", "its", "their", "memory", "bytes", "cache", "flops", "weights", "drops", "drop",
-	"falls", "fall", "reduces", "reduced", "reducing", "shrinks", "grows", "factor", "going",
-	"down", "up"};
-static const char *const falling[] = {"reduction", "reductions", "reduces", "reduced", "reducing",
-	"reduce", "decrease", "decreases", "decreased", "saving", "savings", "saves", "fewer",
-	"less", "lower", "smaller", "drops", "drop", "falls", "fall", "shrinks", "shrink", "cuts",
-	"cut", "lowers"};
-static const char *const rising[] = {"increase", "increases", "increased", "more", "higher",
-	"larger", "grows", "grow", "rises", "rise", "gain", "gains", "raises"};
-static const char *const about[] = {"about", "around", "roughly", "nearly", "almost", "over", "~",
-	"approximately", "some"};
-/* Words of time: two numbers of another kind don't affect it. */
-static const char *const of_time[] = {"faster", "slower", "speedup", "speed-up", "throughput",
-	"quicker"};
-
+/* The words between a pair and the statement about it are links. */
 static bool are_links(const struct al_sentence *s, size_t from, size_t to)
 {
 	enum { MOST_LINKS = 6 };
@@ -160,30 +135,24 @@ static bool are_links(const struct al_sentence *s, size_t from, size_t to)
 	if (to > from + MOST_LINKS)
 		return false;
 	for (size_t i = from; i < to; i++)
-		if (!is_one_of(&s->words[i], links, N_OF(links)))
+		if (!al_sentence_has(s, i, AL_WORDS_LINKS))
 			return false;
 	return true;
 }
 
-/* Quantities of which a ratio may be: a pair of another one isn't judged by it. */
-static const char *const quantities[] = {"parameter", "param", "flop", "head", "layer", "token",
-	"memory", "cache", "byte", "weight", "compute", "computation", "operation", "cost",
-	"dimension", "point", "accuracy", "quality", "error", "performance", "data", "step",
-	"energy", "power", "model", "request", "user", "entries", "key", "value", "expert", "gpu",
-	"rank", "bit", "width", "depth", "size", "kernel"};
-static const char *const of_bytes[] = {"memory", "cache", "byte", "weight", "size"};
-
-/* The one that a word names; NULL: none. */
+/* The quantity that a word names, of which a ratio may be: a pair of another one isn't judged by it.
+ * NULL: none. */
 static const char *quantity_of(const struct al_sentence *s, size_t at)
 {
 	if (at >= s->n || s->words[at].kind != AL_WORD_LETTERS)
 		return NULL;
-	for (size_t i = 0; i < N_OF(quantities); i++) {
-		const size_t n = strlen(quantities[i]);
+	const struct al_paper_list *known = &s->vocabulary->words[AL_WORDS_QUANTITIES];
+	for (size_t i = 0; i < known->n; i++) {
+		const size_t n = strlen(known->items[i]);
 		const char *rest = s->words[at].text + n;
-		if (strncmp(s->words[at].text, quantities[i], n) == 0
+		if (strncmp(s->words[at].text, known->items[i], n) == 0
 			&& (!*rest || strcmp(rest, "s") == 0))
-			return quantities[i];
+			return known->items[i];
 	}
 	return NULL;
 }
@@ -208,11 +177,12 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 	const char *behind = quantity_of(s, pair->last + 1);
 	const char *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : NULL;
 	const bool is_from = is_word(s, pair->first, "from");
+	const struct al_paper_list *of_bytes = &s->vocabulary->words[AL_WORDS_OF_BYTES];
 
 	if (!said || said == behind || said == before)
 		return true;
 	if (strcmp(pair->before.family, "bytes") == 0
-		&& al_find_name(said, of_bytes, N_OF(of_bytes)) >= 0)
+		&& al_find_name(said, (const char *const *)of_bytes->items, of_bytes->n) >= 0)
 		return true;
 	/* "4x fewer parameters: 1,000 instead of 4,000" */
 	return !is_from && !behind && !before;
@@ -220,7 +190,7 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 
 static bool is_said_of(const struct al_sentence *s, const struct pair *pair, size_t at)
 {
-	if (at + 1 < s->n && is_one_of(&s->words[at + 1], of_time, N_OF(of_time)))
+	if (al_sentence_has(s, at + 1, AL_WORDS_OF_TIME))
 		return false;
 	/* "71.2 vs 70.1" alone: a ratio next to it may be of something else. */
 	if (pair->is_in_brackets && (pair->first == 0 || !is_sign(s, pair->first - 1, "(")))
@@ -229,13 +199,12 @@ static bool is_said_of(const struct al_sentence *s, const struct pair *pair, siz
 			       : at < pair->first && are_links(s, at + 1, pair->first);
 }
 
-static bool has_near(const struct al_sentence *s, size_t at, size_t reach, const char *const *list,
-	size_t n)
+static bool has_near(const struct al_sentence *s, size_t at, size_t reach, enum al_paper_words list)
 {
 	const size_t from = at > reach ? at - reach : 0;
 
 	for (size_t i = from; i < s->n && i <= at + reach; i++)
-		if (i != at && is_one_of(&s->words[i], list, n))
+		if (i != at && al_sentence_has(s, i, list))
 			return true;
 	return false;
 }
@@ -319,10 +288,10 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 	const struct al_sentence *s = &r->sentence;
 	const struct al_word *said = &s->words[at];
 	const bool falls = pair->after.value < pair->before.value;
-	const bool is_falling = has_near(s, at, 3, falling, N_OF(falling)),
-		   is_rising = has_near(s, at, 3, rising, N_OF(rising));
+	const bool is_falling = has_near(s, at, 3, AL_WORDS_FALLING),
+		   is_rising = has_near(s, at, 3, AL_WORDS_RISING);
 	const double slack = 1e-9 * fmax(1, said->value); /* of the arithmetic in double */
-	const double rounding = said->half_unit * (has_near(s, at, 2, about, N_OF(about)) ? 3 : 1);
+	const double rounding = said->half_unit * (has_near(s, at, 2, AL_WORDS_ABOUT) ? 3 : 1);
 	const struct range found = relation_of(pair, said->kind);
 	const double point = point_of(pair, said->kind);
 
@@ -397,9 +366,7 @@ static void read_fraction(struct al_sentence *s, size_t at)
 
 static bool has_direction(const struct al_sentence *s, size_t at)
 {
-	return at < s->n
-		&& (is_one_of(&s->words[at], falling, N_OF(falling))
-			|| is_one_of(&s->words[at], rising, N_OF(rising)));
+	return al_sentence_has(s, at, AL_WORDS_FALLING) || al_sentence_has(s, at, AL_WORDS_RISING);
 }
 
 /* "from 4 to 2 and from 8 to 2, a 2x reduction" could be of either. */
@@ -447,7 +414,7 @@ static void read_sentence(struct reader *r)
 		return;
 	al_arena_finish(&r->words);
 	al_arena_init(&r->words);
-	r->sentence = (struct al_sentence){0};
+	r->sentence = (struct al_sentence){.vocabulary = s->vocabulary};
 	r->n_words = 0;
 }
 
@@ -489,6 +456,7 @@ void al_paper_read_relations(const struct al_deriving *deriving, struct al_paper
 	const struct al_paper *paper = deriving->paper;
 	struct reader r = {.deriving = deriving,
 		.subjects = subjects,
+		.sentence.vocabulary = &subjects->vocabulary,
 		.out = deriving->out,
 		.counts = deriving->counts};
 

@@ -104,25 +104,12 @@ static bool find_size(struct stated *t)
 /* The size may be of a part, of a changed model, or only a bound. */
 static bool has_condition(const struct al_sentence *s)
 {
-	static const char *const words[] = {"per", "each", "every", "layer", "layers", "head",
-		"heads", "gpu", "gpus", "device", "devices", "node", "reduce", "reduces", "reduced",
-		"reducing", "reduction", "shrink", "shrinks", "save", "saves", "saved", "saving",
-		"savings", "compress", "compresses", "compressed", "compressing", "compression",
-		"quantize", "quantizes", "quantized", "quantizing", "quantization", "bit", "bits",
-		"evict", "evicts", "evicted", "evicting", "eviction", "sparse", "sparsity", "prune",
-		"prunes", "pruned", "pruning", "offload", "offloaded", "offloading", "window",
-		"method", "ours", "instead", "than", "least", "most", "up", "over", "under",
-		"below", "above", "exceed", "exceeds", "exceeding", "beyond", "less", "more",
-		"fewer", "extra", "additional", "remaining", "without", "not", "cannot", "half",
-		"double", "twice", "weights", "activations", "hypothetical", "if", "mha", "mqa",
-		"gqa", "mla", "grouped", "grouped-query", "multi-query", "latent", "shared",
-		"sharing", "budget", "limit", "limited"};
 
 	for (size_t i = 0; i < s->n; i++) {
 		const bool is_format = i + 1 < s->n
 			&& strcmp(s->words[i + 1].text, "precision") == 0; /* "half precision" */
 		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES
-			|| (!is_format && is_one_of(&s->words[i], words, N_OF(words))))
+			|| (!is_format && al_sentence_has(s, i, AL_WORDS_CONDITIONS)))
 			return true;
 	}
 	return false;
@@ -131,16 +118,6 @@ static bool has_condition(const struct al_sentence *s)
 /* "The KV cache of Llama 3 8B at 8K tokens (batch 1, FP16) takes about 1 GiB". */
 static bool is_said_behind(const struct stated *t)
 {
-	static const char *const words[] = {"of", "for", "in", "on", "at", "with", "when", "using",
-		"and", "long", "prompt", "input", "running", "serving", "to", "a", "an", "the",
-		"its", "is", "are", "was", "be", "takes", "take", "needs", "need", "requires",
-		"require", "occupies", "occupy", "uses", "use", "consumes", "consume", "reaches",
-		"reach", "amounts", "amount", "equals", "becomes", "costs", "already", "alone",
-		"will", "can", "would", "about", "approximately", "roughly", "around", "nearly",
-		"almost", "some", "single", "one", "sequence", "sequences", "request", "requests",
-		"user", "users", "context", "length", "token", "tokens", "batch", "size",
-		"precision", "float", "half-precision", "bf", "fp", "memory", "gpu-memory",
-		"storage", "space"};
 	static const char *const signs[] = {",", "(", ")", "=", ":", "~", "-", "@", "\u2248"};
 
 	for (size_t i = t->cache + 1; i < t->size; i++) {
@@ -148,7 +125,7 @@ static bool is_said_behind(const struct stated *t)
 		const bool is_known = (i >= t->model.first && i < t->model.end)
 			|| w->kind == AL_WORD_NUMBER || w->kind == AL_WORD_OTHER
 			|| (w->kind == AL_WORD_SIGN ? is_one_of(w, signs, N_OF(signs))
-						    : is_one_of(w, words, N_OF(words)));
+						    : al_sentence_has(t->s, i, AL_WORDS_OF_CACHES));
 		if (!is_known)
 			return false;
 	}
@@ -158,21 +135,17 @@ static bool is_said_behind(const struct stated *t)
 /* "16 GiB of KV cache", "16 GiB for its KV cache". */
 static bool is_said_before(const struct stated *t)
 {
-	static const char *const words[] = {"of", "for", "in", "as", "the", "its", "a", "kv",
-		"key-value", "gpu", "memory"};
 
 	for (size_t i = t->size + 1; i < t->cache; i++)
-		if (!is_one_of(&t->s->words[i], words, N_OF(words)))
+		if (!al_sentence_has(t->s, i, AL_WORDS_BEFORE_CACHES))
 			return false;
 	return true;
 }
 
 static bool is_about(const struct stated *t)
 {
-	static const char *const words[] = {"about", "around", "roughly", "nearly", "almost", "~",
-		"approximately", "some", "\u2248"};
 
-	return t->size > 0 && is_one_of(&t->s->words[t->size - 1], words, N_OF(words));
+	return t->size > 0 && al_sentence_has(t->s, t->size - 1, AL_WORDS_ABOUT);
 }
 
 /* ---- judging ---- */

@@ -76,6 +76,29 @@ static const struct al_record head_record = {
 	.size = sizeof(struct al_paper_heads),
 };
 
+#define WORDS(key, list) \
+	{ \
+		AL_KEY(key, LIST, (list) * sizeof(struct al_paper_list)), \
+			.n_offset = (list) * sizeof(struct al_paper_list) \
+			+ offsetof(struct al_paper_list, n) \
+	}
+static const struct al_field word_fields[] = {
+	WORDS("links", AL_WORDS_LINKS),
+	WORDS("falling", AL_WORDS_FALLING),
+	WORDS("rising", AL_WORDS_RISING),
+	WORDS("about", AL_WORDS_ABOUT),
+	WORDS("of_time", AL_WORDS_OF_TIME),
+	WORDS("quantities", AL_WORDS_QUANTITIES),
+	WORDS("of_bytes", AL_WORDS_OF_BYTES),
+	WORDS("before_caches", AL_WORDS_BEFORE_CACHES),
+	WORDS("of_caches", AL_WORDS_OF_CACHES),
+	WORDS("conditions", AL_WORDS_CONDITIONS),
+	WORDS("noun_ends", AL_WORDS_NOUN_ENDS),
+	WORDS("total_links", AL_WORDS_TOTAL_LINKS),
+	WORDS("totals", AL_WORDS_TOTALS),
+};
+static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
+
 #define AT(member) offsetof(struct al_paper_vocabulary, member)
 static const struct al_field fields[] = {
 	{AL_KEY("heads", LIST, AT(heads)), .n_offset = AT(n_heads), .record = &head_record},
@@ -86,6 +109,7 @@ static const struct al_field fields[] = {
 	{AL_KEY("vendors", LIST, AT(vendors)), .n_offset = AT(n_vendors)},
 	{AL_KEY("endings", LIST, AT(endings)), .n_offset = AT(n_endings)},
 	{AL_KEY("remarks", LIST, AT(remarks)), .n_offset = AT(n_remarks)},
+	{AL_KEY("words", RECORD, AT(words)), .record = &word_record},
 };
 #undef AT
 static const struct al_record record = {.fields = AL_FIELDS(fields)};

@@ -31,6 +31,24 @@ struct al_paper_heads {
 	size_t n_names, n_parts, n_beginnings;
 };
 
+/* Lists of words of sentences. */
+enum al_paper_words {
+	AL_WORDS_LINKS,
+	AL_WORDS_FALLING,
+	AL_WORDS_RISING,
+	AL_WORDS_ABOUT,
+	AL_WORDS_OF_TIME,
+	AL_WORDS_QUANTITIES,
+	AL_WORDS_OF_BYTES,
+	AL_WORDS_BEFORE_CACHES,
+	AL_WORDS_OF_CACHES,
+	AL_WORDS_CONDITIONS,
+	AL_WORDS_NOUN_ENDS,
+	AL_WORDS_TOTAL_LINKS,
+	AL_WORDS_TOTALS,
+	AL_N_WORDS,
+};
+
 struct al_paper_vocabulary {
 	/* The first that fits counts; columns: of maps; relations: of columns to others. */
 	struct al_paper_heads *heads, *columns, *relations;
@@ -41,6 +59,10 @@ struct al_paper_vocabulary {
 	size_t n_vendors, n_endings;
 	const char **remarks; /* in brackets behind a model's name: the same model */
 	size_t n_remarks;
+	struct al_paper_list {
+		const char **items;
+		size_t n;
+	} words[AL_N_WORDS];
 };
 
 /* Those that a head in normal letters is one of; of no meaning: none. */

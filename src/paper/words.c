@@ -228,3 +228,12 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 	}
 	return false;
 }
+
+bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
+{
+	const struct al_paper_list *words = &s->vocabulary->words[list];
+
+	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
+		&& al_find_name(s->words[at].text, (const char *const *)words->items, words->n)
+		>= 0;
+}

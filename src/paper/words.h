@@ -1,7 +1,7 @@
 /* Sentences of running text as words and numbers, with the line of each. */
 #pragma once
 
-#include "base/base.h"
+#include "paper/vocabulary.h"
 
 enum al_word_kind {
 	AL_WORD_LETTERS, /* in small letters */
@@ -29,7 +29,11 @@ enum { AL_SENTENCE_MOST_WORDS = 1000 };
 struct al_sentence {
 	struct al_word *words;
 	size_t n, room;
+	const struct al_paper_vocabulary *vocabulary;
 };
+
+/* Is there a word at this place, letters or a sign, and is it in the list? */
+bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list);
 
 /* The length of the number that begins here: digits, with points and commas between them. */
 size_t al_number_length(const char *p);
