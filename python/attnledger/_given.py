@@ -187,11 +187,12 @@ class Given:
         self.names, self.arrays, self.files, self.kept = set(taken), [], [], []
 
     def name(self, wanted):
-        """A name that nothing else has."""
+        """A name that nothing else has: config.json, config-2.json."""
         name, n = wanted, 1
+        stem, ending = os.path.splitext(wanted)
         while name in self.names:
             n += 1
-            name = f"{wanted}-{n}"
+            name = f"{stem}-{n}{ending}"
         self.names.add(name)
         return name
 

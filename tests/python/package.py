@@ -183,6 +183,10 @@ class Memory(unittest.TestCase):
         self.assertEqual(al.count(config()).value, al.count(LLAMA / "config.json").value)
         self.assertEqual(al.fit(config(), device="H100").value, al.fit(LLAMA / "config.json", device="H100").value)
 
+    def test_several_configs(self):
+        rows = al.count(config(), {**config(), "num_hidden_layers": 1}).table.rows
+        self.assertEqual({row["model"] for row in rows}, {"config.json", "config-2.json"})
+
     def test_draft(self):
         draft = {"draft": config(), "engine": "vllm", "seq": 128}
         self.assertGreater(al.cache(LLAMA, **draft).value, al.cache(LLAMA, engine="vllm", seq=128).value)
