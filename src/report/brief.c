@@ -100,19 +100,23 @@ static size_t drop_wide_columns(const struct al_style *style, struct al_table *t
 	return n_before - table->n_columns;
 }
 
-/* The first of `n` rows, and the sums that end the table: one more. */
+/* The first of `n` rows, and the sums that end the group of rows that is cut: one more. */
 static void keep_rows(struct al_table *table, size_t n)
 {
-	size_t n_sums = 0;
+	struct al_cell **rows = table->rows;
+	size_t first = n, n_sums = 0;
 
 	if (n + 1 > table->n_rows)
 		return;
-	while (n_sums <= n && table->rows[table->n_rows - 1 - n_sums][0].is_total)
+	while (first > 0 && rows[first - 1][0].is_total)
+		first--;
+	while (first < table->n_rows && !rows[first][0].is_total)
+		first++;
+	while (n_sums <= n && first + n_sums < table->n_rows && rows[first + n_sums][0].is_total)
 		n_sums++;
 	if (n_sums > 0)
-		n += 1 - n_sums;
-	memmove(&table->rows[n], &table->rows[table->n_rows - n_sums],
-		n_sums * sizeof(*table->rows));
+		n = n + 1 - n_sums < first ? n + 1 - n_sums : first;
+	memmove(&rows[n], &rows[first], n_sums * sizeof(*rows));
 	table->n_rows = n + n_sums;
 }
 
