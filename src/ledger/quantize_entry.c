@@ -158,13 +158,14 @@ static void set_plain(const struct al_quantization *q, const struct al_ledger_en
 	struct al_stored_format *out)
 {
 	const bool is_router = t->stored && t->stored->tensor->role == AL_FEED_ROUTER;
-	const bool is_table = al_shape_mentions(&t->entry->shape, "vocab");
 	int64_t values[AL_N_FACTS] = {0};
 
+	out->dtype = *q->base;
+	if (!t->is_matrix || is_router
+		|| (t->part == AL_PART_EMBEDDING && !al_shape_mentions(&t->entry->shape, "vocab")))
+		return;
 	al_facts_set_shape(t, NULL, values);
-	out->dtype = !t->is_matrix || is_router || (t->part == AL_PART_EMBEDDING && !is_table)
-		? *q->base
-		: *al_dtype_of_row(q->dtype, values[AL_FACT_COLS]);
+	out->dtype = *al_dtype_of_row(q->dtype, values[AL_FACT_COLS]);
 }
 
 /* Scales of packed numbers are a byte each, those of FP8 matrices f32.

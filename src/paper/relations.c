@@ -140,8 +140,7 @@ static bool are_links(const struct al_sentence *s, size_t from, size_t to)
 	return true;
 }
 
-/* The quantity that a word names, of which a ratio may be: a pair of another one isn't judged by it.
- * NULL: none. */
+/* The quantity that a word names, or NULL. A ratio of it doesn't judge a pair of another one. */
 static const char *quantity_of(const struct al_sentence *s, size_t at)
 {
 	if (at >= s->n || s->words[at].kind != AL_WORD_LETTERS)
