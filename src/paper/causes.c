@@ -1,6 +1,7 @@
 /* What may have happened to a number that doesn't follow. */
 #include "paper/derive.h"
 #include "scenario/printed.h"
+#include "scenario/scenario.h"
 
 /* Is the printed number the right one times this, within the rounding of both? */
 static bool is_times(const struct al_paper_suspect *s, double factor)
@@ -146,4 +147,30 @@ struct al_paper_cause al_paper_find_cause(struct al_arena *arena, const struct a
 	if (!cause.name)
 		cause = find_slip(arena, s);
 	return cause;
+}
+
+void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *counts,
+	const struct al_paper_suspect *s, const struct al_paper_finding *found)
+{
+	const struct al_paper_cause cause = al_paper_find_cause(out->arena, s);
+	const bool has_cause = cause.name && !cause.is_note && s->right > 0;
+	struct al_paper_finding wrong = *found;
+
+	wrong.printed = s->printed;
+	wrong.verdict = al_verdict_names[AL_INCONSISTENT];
+	wrong.instead = al_paper_instead(out->arena, s->printed, s->right, s->digits);
+	wrong.cause = has_cause ? cause.name : found->cause;
+	wrong.note = has_cause ? al_format(out->arena, "erratum? %s", cause.text)
+			       : al_format(out->arena, "erratum? %swrite %s",
+				       found->note ? found->note : "", wrong.instead);
+	al_paper_findings_add(out, wrong);
+	counts->verdicts[AL_INCONSISTENT]++;
+	counts->numbers++;
+}
+
+bool al_paper_is_digit_slip(struct al_arena *arena, const struct al_paper_suspect *suspect)
+{
+	const struct al_paper_cause cause = al_paper_find_cause(arena, suspect);
+
+	return cause.name && strcmp(cause.name, "digit") == 0;
 }

@@ -69,6 +69,14 @@ struct al_paper_cause {
 struct al_paper_cause al_paper_find_cause(struct al_arena *arena,
 	const struct al_paper_suspect *suspect);
 
+/* Is one digit wrong, or are two exchanged? */
+bool al_paper_is_digit_slip(struct al_arena *arena, const struct al_paper_suspect *suspect);
+
+/* Adds a number that is wrong, with its cause; `found` has what is known besides, a cause and the
+ * beginning of a note if no other is found. */
+void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *counts,
+	const struct al_paper_suspect *suspect, const struct al_paper_finding *found);
+
 /* The right number, printed as the wrong one is. */
 const char *al_paper_instead(struct al_arena *arena, const char *printed, double right, int digits);
 

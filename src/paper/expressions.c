@@ -26,24 +26,6 @@ struct scan {
 	int depth;
 };
 
-#define N_OF(list) (sizeof(list) / sizeof(*(list)))
-
-static bool is_one_of(const struct al_sentence *s, size_t i, const char *const *list, size_t n)
-{
-	return i < s->n && s->words[i].kind <= AL_WORD_SIGN
-		&& al_find_name(s->words[i].text, list, n) >= 0;
-}
-
-static bool is_sign(const struct al_sentence *s, size_t i, const char *sign)
-{
-	return is_one_of(s, i, &sign, 1);
-}
-
-static const char *const times[] = {"x", "*", "\u00d7", "\u00b7", "\u22c5"},
-			 *const operators[] = {"x", "*", "\u00d7", "\u00b7", "\u22c5", "/", "+",
-				 "-", "\u2212", "^", "\u00f7"},
-			 *const equals[] = {"=", "~", "\u2248"};
-
 /* ---- numbers ---- */
 
 static double scale_of(const struct al_word *word, struct scales scales)
@@ -71,31 +53,30 @@ static size_t skip_brackets(const struct al_sentence *s, size_t i)
 	enum { MOST = 8 };
 	size_t end = i + 1;
 
-	if (!is_sign(s, i, "("))
+	if (!al_sentence_is(s, i, "("))
 		return i;
 	while (end < s->n && end < i + MOST
-		&& (s->words[end].kind == AL_WORD_LETTERS || is_sign(s, end, "/"))
-		&& !is_one_of(s, end, operators, 5))
+		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/"))
+		&& !al_sentence_has(s, end, AL_WORDS_TIMES))
 		end++;
-	return end > i + 1 && is_sign(s, end, ")") ? end + 1 : i;
+	return end > i + 1 && al_sentence_is(s, end, ")") ? end + 1 : i;
 }
 
 /* Behind what a number is of: "layers", "-bit", "bits/byte", "bytes (K and V)". */
 static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
 {
-	static const char *const bits[] = {"bit", "bits"};
 	enum { MOST = 4 };
 
 	for (size_t n = 0; n < MOST && i < s->n; n++) {
-		const bool is_per = is_sign(s, i, "/") && (n > 0 || s->words[i - 1].scale > 0);
-		const bool is_joint = (is_sign(s, i, "-") || is_per) && s->words[i].is_joined
+		const bool is_per = al_sentence_is(s, i, "/")
+			&& (n > 0 || s->words[i - 1].scale > 0);
+		const bool is_joint = (al_sentence_is(s, i, "-") || is_per) && s->words[i].is_joined
 			&& i + 1 < s->n && s->words[i + 1].kind == AL_WORD_LETTERS;
 		i += is_joint;
-		if (s->words[i].kind != AL_WORD_LETTERS
-			|| is_one_of(s, i, operators, N_OF(operators))
+		if (s->words[i].kind != AL_WORD_LETTERS || al_sentence_has(s, i, AL_WORDS_OPERATORS)
 			|| al_sentence_has(s, i, AL_WORDS_NOUN_ENDS))
 			break;
-		*has_bits |= is_one_of(s, i, bits, N_OF(bits));
+		*has_bits |= al_sentence_has(s, i, AL_WORDS_BITS);
 		i++;
 	}
 	return skip_brackets(s, i);
@@ -115,8 +96,8 @@ static bool read_number(const struct scan *c, size_t at, struct value *out)
 	/* "3e5", "2nd", "8T" */
 	if (at + 1 < c->s->n && c->s->words[at + 1].is_joined
 		&& c->s->words[at + 1].kind == AL_WORD_LETTERS
-		&& !is_one_of(c->s, at + 1, operators, N_OF(operators))
-		&& !is_one_of(c->s, at + 1, equals, N_OF(equals)))
+		&& !al_sentence_has(c->s, at + 1, AL_WORDS_OPERATORS)
+		&& !al_sentence_has(c->s, at + 1, AL_WORDS_EQUALS))
 		return false;
 	out->end = skip_noun(c->s, at + 1, &out->has_bits);
 	out->has_nouns = out->end > skip_brackets(c->s, at + 1);
@@ -131,9 +112,10 @@ static bool read_atom(struct scan *c, size_t at, struct value *out)
 {
 	enum { MOST_DEPTH = 8 };
 
-	if (!is_sign(c->s, at, "("))
+	if (!al_sentence_is(c->s, at, "("))
 		return read_number(c, at, out);
-	if (++c->depth > MOST_DEPTH || !read_sum(c, at + 1, out) || !is_sign(c->s, out->end, ")"))
+	if (++c->depth > MOST_DEPTH || !read_sum(c, at + 1, out)
+		|| !al_sentence_is(c->s, out->end, ")"))
 		return false;
 	out->last = out->end + 1;
 	out->end = skip_noun(c->s, out->last, &out->has_bits);
@@ -147,7 +129,7 @@ static bool read_power(struct scan *c, size_t at, struct value *out)
 
 	if (!read_atom(c, at, out))
 		return false;
-	if (!is_sign(c->s, out->end, "^"))
+	if (!al_sentence_is(c->s, out->end, "^"))
 		return true;
 	if (!read_atom(c, out->end + 1, &exponent) || exponent.high > 64)
 		return false;
@@ -176,14 +158,13 @@ static void join(struct value *out, const struct value *other)
 
 static bool read_product(struct scan *c, size_t at, struct value *out)
 {
-	static const char *const divided[] = {"/", "\u00f7"};
 	struct value factor;
 
 	if (!read_power(c, at, out))
 		return false;
-	while (is_one_of(c->s, out->end, times, N_OF(times))
-		|| is_one_of(c->s, out->end, divided, N_OF(divided))) {
-		const bool divides = is_one_of(c->s, out->end, divided, N_OF(divided));
+	while (al_sentence_has(c->s, out->end, AL_WORDS_TIMES)
+		|| al_sentence_has(c->s, out->end, AL_WORDS_DIVIDED)) {
+		const bool divides = al_sentence_has(c->s, out->end, AL_WORDS_DIVIDED);
 		if (!read_power(c, out->end + 1, &factor) || (divides && factor.low <= 0))
 			return false;
 		out->low *= divides ? 1 / factor.high : factor.low;
@@ -197,9 +178,8 @@ static bool read_product(struct scan *c, size_t at, struct value *out)
 /* "8-16" is a range. */
 static bool is_minus(const struct al_sentence *s, size_t i)
 {
-	static const char *const minus[] = {"-", "\u2212"};
 
-	return is_one_of(s, i, minus, 2)
+	return al_sentence_has(s, i, AL_WORDS_MINUS)
 		&& !(s->words[i].is_joined && i + 1 < s->n && s->words[i + 1].is_joined);
 }
 
@@ -209,8 +189,8 @@ static bool read_sum(struct scan *c, size_t at, struct value *out)
 
 	if (!read_product(c, at, out))
 		return false;
-	while (is_sign(c->s, out->end, "+") || is_minus(c->s, out->end)) {
-		const bool is_plus = is_sign(c->s, out->end, "+");
+	while (al_sentence_is(c->s, out->end, "+") || is_minus(c->s, out->end)) {
+		const bool is_plus = al_sentence_is(c->s, out->end, "+");
 		if (!read_product(c, out->end + 1, &term))
 			return false;
 		/* "4 + 0.75 GB": the unit is that of both */
@@ -227,20 +207,18 @@ static bool read_sum(struct scan *c, size_t at, struct value *out)
 /* No other number, name or operator is before it; "8 heads of 64 + 2" has one. */
 static bool begins_here(const struct al_sentence *s, size_t i)
 {
-	static const char *const before[] = {"(", "[", "=", "~", "\u2248", ":", ",", ";", "'", "\"",
-		"|", "&", "`", "*"};
-	static const char *const of[] = {"of", "times", "by", "minus", "plus", "than"};
 	enum { NEAR = 4 };
 
 	if (i == 0)
 		return true;
-	if (s->words[i - 1].kind > AL_WORD_SIGN || is_sign(s, i - 1, ")")
-		|| (is_one_of(s, i - 1, operators, N_OF(operators)) && !is_sign(s, i - 1, "*")))
+	if (s->words[i - 1].kind > AL_WORD_SIGN || al_sentence_is(s, i - 1, ")")
+		|| (al_sentence_has(s, i - 1, AL_WORDS_OPERATORS)
+			&& !al_sentence_is(s, i - 1, "*")))
 		return false;
-	for (size_t k = 1; is_one_of(s, i - 1, of, N_OF(of)) && k <= NEAR && k < i; k++)
+	for (size_t k = 1; al_sentence_has(s, i - 1, AL_WORDS_OF) && k <= NEAR && k < i; k++)
 		if (s->words[i - 1 - k].kind > AL_WORD_SIGN)
 			return false;
-	return !s->words[i].is_joined || is_one_of(s, i - 1, before, N_OF(before));
+	return !s->words[i].is_joined || al_sentence_has(s, i - 1, AL_WORDS_BEFORE_NUMBERS);
 }
 
 /* ---- what is printed of it ---- */
@@ -267,11 +245,11 @@ static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
 /* The place behind "=", "& ~"; `i` itself if there is none. */
 static size_t skip_equals(const struct al_sentence *s, size_t i, bool *is_about)
 {
-	const size_t first = i + is_sign(s, i, "&");
+	const size_t first = i + al_sentence_is(s, i, "&");
 	size_t end = first;
 
-	while (is_one_of(s, end, equals, N_OF(equals)))
-		*is_about |= !is_sign(s, end++, "=");
+	while (al_sentence_has(s, end, AL_WORDS_EQUALS))
+		*is_about |= !al_sentence_is(s, end++, "=");
 	return end > first ? end : i;
 }
 
@@ -312,9 +290,10 @@ static bool find_behind_words(const struct al_sentence *s, size_t first, struct 
 static bool find_in_brackets(const struct al_sentence *s, size_t i, struct claim *out)
 {
 	*out = (struct claim){0};
-	return is_sign(s, i, "(") && read_claim(s, skip_equals(s, i + 1, &out->is_about), out)
-		&& (is_sign(s, out->end, ")") || is_sign(s, out->end, ",")
-			|| is_sign(s, out->end, ";"));
+	return al_sentence_is(s, i, "(")
+		&& read_claim(s, skip_equals(s, i + 1, &out->is_about), out)
+		&& (al_sentence_is(s, out->end, ")") || al_sentence_is(s, out->end, ",")
+			|| al_sentence_is(s, out->end, ";"));
 }
 
 /* "784 heads (28 x 28)", "64 KB = 2 x 32 KB". */
@@ -322,13 +301,14 @@ static bool find_before(const struct al_sentence *s, size_t first, const struct 
 	struct claim *out)
 {
 	enum { MOST = 4 };
-	const bool is_whole = is_sign(s, first, "(") && is_sign(s, value->last - 1, ")");
+	const bool is_whole = al_sentence_is(s, first, "(")
+		&& al_sentence_is(s, value->last - 1, ")");
 	size_t i = first;
 
 	*out = (struct claim){0};
 	if (i < 2
-		|| (!is_whole && !is_sign(s, i - 1, "=")
-			&& !(is_sign(s, i - 1, "(") && is_sign(s, value->end, ")"))))
+		|| (!is_whole && !al_sentence_is(s, i - 1, "=")
+			&& !(al_sentence_is(s, i - 1, "(") && al_sentence_is(s, value->end, ")"))))
 		return false;
 	i -= !is_whole;
 	for (size_t n = 0; n < MOST && i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS; n++)
@@ -441,9 +421,9 @@ static const char *find_cause(const struct value *value, const struct claim *cla
 
 	if (!claim->is_marked)
 		return NULL;
-	const struct al_paper_cause cause = al_paper_find_cause(out->arena, &suspect);
-	const bool is_slip = cause.name && strcmp(cause.name, "digit") == 0;
-	return is_sum ? "sum" : is_slip && !claim->is_about ? cause.name : NULL;
+	if (is_sum)
+		return "sum";
+	return !claim->is_about && al_paper_is_digit_slip(out->arena, &suspect) ? "digit" : NULL;
 }
 
 static bool judge(const struct al_sentence *s, size_t at, const struct value *value,

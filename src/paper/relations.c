@@ -11,7 +11,7 @@ struct pair {
 	struct al_word before, after;
 	size_t first, last; /* words */
 	bool is_share; /* "3 out of 8": what is is a part of what was */
-	bool is_in_brackets; /* "(5 vs 8)": else it is no pair */
+	bool is_loose; /* the two may be of something else than a statement next to them */
 };
 
 enum { MOST_KEPT_WORDS = 10000 };
@@ -25,17 +25,6 @@ struct reader {
 	size_t n_words;
 	struct al_sentence sentence;
 };
-
-static bool is_word(const struct al_sentence *s, size_t i, const char *text)
-{
-	return i < s->n && s->words[i].kind == AL_WORD_LETTERS
-		&& strcmp(s->words[i].text, text) == 0;
-}
-
-static bool is_sign(const struct al_sentence *s, size_t i, const char *text)
-{
-	return s->words[i].kind == AL_WORD_SIGN && strcmp(s->words[i].text, text) == 0;
-}
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
 
@@ -60,25 +49,41 @@ static const struct form {
 		size_t most;
 	} steps[4];
 	bool is_before_first; /* the old value is first */
-	bool is_share, is_in_brackets;
+	bool is_share, is_loose;
 } forms[] = {
-	{{{"from", 0}, {NULL, 1}, {"to", 2}, {NULL, 1}}, true, false, false},
+	{{{"from", 0}, {NULL, 2}, {"to", 2}, {NULL, 2}}, true, false, false},
 	{{{NULL, 0}, {"instead", 2}, {"of", 0}, {NULL, 1}}, false, false, false},
 	{{{NULL, 0}, {"rather", 2}, {"than", 0}, {NULL, 1}}, false, false, false},
 	{{{NULL, 0}, {"out", 0}, {"of", 0}, {NULL, 0}}, false, true, false},
-	{{{NULL, 0}, {"vs", 2}, {NULL, 1}, {"", 0}}, false, false, true},
-	{{{NULL, 0}, {"versus", 2}, {NULL, 1}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"\u2192", 3}, {NULL, 2}, {"", 0}}, true, false, true},
+	{{{NULL, 0}, {"vs", 4}, {NULL, 4}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"versus", 4}, {NULL, 4}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"against", 2}, {NULL, 4}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"compared", 2}, {"to", 0}, {NULL, 2}}, false, false, true},
+	{{{NULL, 0}, {"compared", 2}, {"with", 0}, {NULL, 2}}, false, false, true},
+	{{{NULL, 0}, {"down", 3}, {"from", 0}, {NULL, 2}}, false, false, true},
+	{{{NULL, 0}, {"up", 3}, {"from", 0}, {NULL, 2}}, false, false, true},
+	{{{NULL, 0}, {"was", 2}, {NULL, 1}, {"", 0}}, false, false, true},
+	{{{NULL, 0}, {"of", 1}, {NULL, 1}, {"", 0}}, false, true, true},
 };
 
-/* Moves `*at` to the step, which is one of the next words. */
+static bool is_quantity(const struct al_word *word)
+{
+	return word->kind >= AL_WORD_NUMBER && word->kind != AL_WORD_OTHER;
+}
+
+/* Moves `*at` to the step, which is one of the next words but for "~" and "(". */
 static bool find_step(const struct al_sentence *s, const struct step *step, size_t *at)
 {
 	const size_t last = *at + step->most;
 
 	for (; *at < s->n && *at <= last; ++*at) {
-		if (step->word ? is_word(s, *at, step->word) : s->words[*at].kind == AL_WORD_NUMBER)
+		if (step->word ? al_sentence_is(s, *at, step->word) : is_quantity(&s->words[*at]))
 			return true;
-		if (s->words[*at].kind != AL_WORD_LETTERS)
+		if (s->words[*at].kind > AL_WORD_SIGN
+			|| (s->words[*at].kind == AL_WORD_SIGN
+				&& !al_sentence_has(s, *at, AL_WORDS_ABOUT)
+				&& !al_sentence_is(s, *at, "(")))
 			return false;
 	}
 	return false;
@@ -98,10 +103,12 @@ static bool read_form(const struct al_sentence *s, size_t at, const struct form 
 		if (!form->steps[i].word)
 			numbers[n++] = s->words[next];
 	}
+	if (numbers[0].kind != numbers[1].kind)
+		return false;
 	if (!form->is_share)
 		share_unit(&numbers[0], &numbers[1]);
 	*out = (struct pair){numbers[!form->is_before_first], numbers[form->is_before_first], at,
-		next - 1, form->is_share, form->is_in_brackets};
+		next - 1, form->is_share, form->is_loose};
 	return true;
 }
 
@@ -127,17 +134,37 @@ static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS
 
 /* ---- the statement about them ---- */
 
-/* The words between a pair and the statement about it are links. */
+/* What is between a pair and the statement about it. */
+enum gap {
+	LINKS,
+	UNITS, /* links and units: "tokens" */
+	OTHERS, /* words of any kind, no other quantity */
+	APART,
+};
+
+static enum gap gap_of(const struct al_sentence *s, size_t from, size_t to)
+{
+	enum { MOST_LINKS = 6, MOST = 10 };
+	enum gap found = to > from + MOST ? APART : to > from + MOST_LINKS ? OTHERS : LINKS;
+
+	for (size_t i = from; i < to && found != APART; i++) {
+		const bool is_setting = i > from
+			&& (al_sentence_is(s, i - 1, "at") || s->words[i].is_joined)
+			&& !al_sentence_is(s, i - 1, "(");
+		const enum gap gap = al_sentence_has(s, i, AL_WORDS_LINKS) ? LINKS
+			: al_sentence_has(s, i, AL_WORDS_UNITS)		   ? UNITS
+			: s->words[i].kind <= AL_WORD_SIGN
+				|| (is_setting && s->words[i].kind != AL_WORD_PERCENT)
+			? OTHERS
+			: APART;
+		found = gap > found ? gap : found;
+	}
+	return found;
+}
+
 static bool are_links(const struct al_sentence *s, size_t from, size_t to)
 {
-	enum { MOST_LINKS = 6 };
-
-	if (to > from + MOST_LINKS)
-		return false;
-	for (size_t i = from; i < to; i++)
-		if (!al_sentence_has(s, i, AL_WORDS_LINKS))
-			return false;
-	return true;
+	return gap_of(s, from, to) <= UNITS;
 }
 
 /* The quantity that a word names, or NULL. A ratio of it doesn't judge a pair of another one. */
@@ -175,7 +202,7 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 	const char *said = quantity_behind(s, at);
 	const char *behind = quantity_of(s, pair->last + 1);
 	const char *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : NULL;
-	const bool is_from = is_word(s, pair->first, "from");
+	const bool is_from = al_sentence_is(s, pair->first, "from");
 	const struct al_paper_list *of_bytes = &s->vocabulary->words[AL_WORDS_OF_BYTES];
 
 	if (!said || said == behind || said == before)
@@ -187,15 +214,42 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 	return !is_from && !behind && !before;
 }
 
-static bool is_said_of(const struct al_sentence *s, const struct pair *pair, size_t at)
+/* "(5 vs. 13 GB)": a ratio in front of it is of these. */
+static bool is_in_brackets(const struct al_sentence *s, const struct pair *pair)
 {
-	if (al_sentence_has(s, at + 1, AL_WORDS_OF_TIME))
-		return false;
-	/* "71.2 vs 70.1" alone: a ratio next to it may be of something else. */
-	if (pair->is_in_brackets && (pair->first == 0 || !is_sign(s, pair->first - 1, "(")))
-		return false;
-	return at > pair->last ? are_links(s, pair->last + 1, at)
-			       : at < pair->first && are_links(s, at + 1, pair->first);
+	return pair->first > 0 && al_sentence_is(s, pair->first - 1, "(");
+}
+
+/* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
+ * rates alone. */
+static enum gap find_gap(const struct al_sentence *s, const struct pair *pair, size_t at)
+{
+	const bool is_of_time = al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
+	const bool has_brackets = pair->is_loose && is_in_brackets(s, pair);
+
+	if ((is_of_time && strcmp(pair->before.family, "s") != 0 && !has_brackets)
+		|| (at >= pair->first && at <= pair->last)
+		|| (pair->is_loose && at < pair->first && !has_brackets))
+		return APART;
+	if (at > pair->last)
+		return gap_of(s, pair->last + 1, at);
+	/* "the last 10%: from 2 to 1.8" */
+	const enum gap gap = gap_of(s, at + 1, pair->first);
+	for (size_t i = at + 1; i < pair->first && gap == OTHERS; i++)
+		if (al_sentence_is(s, i, ":") || al_sentence_is(s, i, ","))
+			return APART;
+	return gap;
+}
+
+/* Then it is counted where it holds, and called wrong for a single digit alone. */
+static bool is_said_loosely(const struct al_sentence *s, const struct pair *pair, size_t at)
+{
+	const bool has_unit = pair->before.scale > 0 && pair->after.scale > 0;
+	const bool is_sure = !pair->is_loose
+		|| (has_unit && is_in_brackets(s, pair) && s->words[at].kind == AL_WORD_TIMES);
+
+	return !is_sure || find_gap(s, pair, at) != LINKS || pair->before.kind != AL_WORD_NUMBER
+		|| al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
 }
 
 static bool has_near(const struct al_sentence *s, size_t at, size_t reach, enum al_paper_words list)
@@ -273,13 +327,70 @@ static void add(struct reader *r, const struct pair *pair, const struct al_word 
 	r->counts->numbers++;
 }
 
-static void add_unread(struct reader *r, const struct al_word *said, const char *why)
+/* "+0.1%", "-26.6%": has it this sign? */
+static bool has_sign(const struct al_sentence *s, size_t at, const char *sign)
 {
-	al_paper_findings_add(r->out,
-		(struct al_paper_finding){.line = said->line,
-			.printed = al_strdup(r->out->arena, said->text),
-			.note = why});
-	r->counts->gaps++;
+	return at > 0 && s->words[at].is_joined && strcmp(s->words[at - 1].text, sign) == 0;
+}
+
+static bool is_falling_at(const struct al_sentence *s, size_t at)
+{
+	return has_near(s, at, 3, AL_WORDS_FALLING) || has_sign(s, at, "-")
+		|| has_sign(s, at, "\u2212");
+}
+
+static bool is_rising_at(const struct al_sentence *s, size_t at)
+{
+	return has_near(s, at, 3, AL_WORDS_RISING) || has_sign(s, at, "+");
+}
+
+static int significant_digits(const struct al_word *word)
+{
+	return (int)floor(log10(fmax(word->value, 1e-9))) + 1 + word->digits;
+}
+
+static bool is_slip(struct reader *r, const struct al_word *said, double point)
+{
+	return al_paper_is_digit_slip(r->out->arena,
+		&(struct al_paper_suspect){.printed = said->text,
+			.value = said->value,
+			.right = point,
+			.half = said->half_unit,
+			.digits = said->digits});
+}
+
+/* A statement that may be of something else. Which of the two is the old value is open; a single
+ * digit shows nothing unless it is exact. */
+static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
+{
+	const struct al_word *said = &r->sentence.words[at];
+	const struct pair swapped = {pair->after, pair->before, pair->first, pair->last, false,
+		true};
+	const bool falls = is_falling_at(&r->sentence, at), rises = is_rising_at(&r->sentence, at);
+	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
+	const bool is_near = find_gap(&r->sentence, pair, at) <= UNITS;
+
+	for (int i = 0; i < (pair->is_share ? 1 : 2); i++) {
+		const struct pair *p = i ? &swapped : pair;
+		const double point = point_of(p, said->kind), off = fabs(said->value - point);
+		const struct range found = relation_of(p, said->kind);
+		const bool is_fall = p->after.value < p->before.value;
+		if (said->kind == AL_WORD_PERCENT && !p->is_share && falls != rises
+			&& falls != is_fall)
+			continue;
+		if (significant_digits(said) < 2 && (off > 0.02 * point || !is_near))
+			continue;
+		if (off <= half * (1 + 1e-9))
+			add(r, p, said, AL_REPRODUCED, "");
+		else if (is_near && found.low <= said->value + half
+			&& found.high >= said->value - half && found.high - found.low < 0.2 * point)
+			add(r, p, said, AL_CONSISTENT, "");
+		else if (is_near && i == 0 && is_slip(r, said, point))
+			add(r, p, said, AL_INCONSISTENT, "");
+		else
+			continue;
+		return;
+	}
 }
 
 static void judge(struct reader *r, const struct pair *pair, size_t at)
@@ -297,7 +408,7 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
 
 	if (is_directed && is_falling == is_rising) {
-		add_unread(r, said, "the text doesn't specify what the percentage refers to");
+		judge_loosely(r, pair, at);
 		return;
 	}
 	const double change = fabs(pair->after.value - pair->before.value);
@@ -351,7 +462,7 @@ static void read_fraction(struct al_sentence *s, size_t at)
 
 	for (size_t i = 0; i < N_OF(fractions); i++) {
 		const char *count = fractions[i].count;
-		if (!is_word(s, at, fractions[i].name)
+		if (!al_sentence_is(s, at, fractions[i].name)
 			|| (count && (at == 0 || strcmp(s->words[at - 1].text, count) != 0)))
 			continue;
 		*word = (struct al_word){.kind = AL_WORD_PERCENT,
@@ -379,17 +490,21 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 {
 	const struct al_sentence *s = &r->sentence;
 	size_t n = 0, found = 0;
+	enum gap best = APART;
 
-	for (size_t i = 0; i < n_pairs; i++)
-		if (is_said_of(s, &pairs[i], at) && is_of_same(s, &pairs[i], at)) {
-			found = i;
-			n++;
-		}
-	if (n == 0)
+	for (size_t i = 0; i < n_pairs; i++) {
+		const enum gap gap = find_gap(s, &pairs[i], at);
+		if (gap == APART || gap > best || !is_of_same(s, &pairs[i], at))
+			continue;
+		n = gap < best ? 1 : n + 1;
+		found = i;
+		best = gap;
+	}
+	if (n != 1 || has_neighbor(s, pairs, n_pairs, found) || !can_divide(&pairs[found]))
 		return;
-	if (n > 1 || has_neighbor(s, pairs, n_pairs, found))
-		add_unread(r, &s->words[at], "several pairs of numbers are possible");
-	else if (can_divide(&pairs[found]))
+	if (is_said_loosely(s, &pairs[found], at))
+		judge_loosely(r, &pairs[found], at);
+	else
 		judge(r, &pairs[found], at);
 }
 

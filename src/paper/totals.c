@@ -69,27 +69,14 @@ static void name(const struct totals *t, const struct al_paper_cell *cell,
 		.right = cell->right,
 		.half = cell->half,
 		.digits = cell->digits};
-	const struct al_paper_cause cause = al_paper_find_cause(t->arena, &suspect);
-	const bool has_cause = cause.name && !cause.is_note;
-	const char *instead = al_paper_instead(t->arena, cell->printed, cell->right, cell->digits);
 
-	al_paper_findings_add(out,
-		(struct al_paper_finding){.line = cell->line,
-			.printed = cell->printed,
+	al_paper_add_wrong(out, counts, &suspect,
+		&(struct al_paper_finding){.line = cell->line,
 			.expected = al_format(t->arena, "%.*f", cell->digits + 1, cell->right),
-			.verdict = al_verdict_names[AL_INCONSISTENT],
-			.cause = has_cause ? cause.name : "sum",
-			.instead = al_paper_instead(t->arena, cell->printed, cell->right,
-				cell->digits),
+			.cause = "sum",
 			.derivation = al_format(t->arena,
 				"the sum of the rows above, as in %zu other cells", t->n_hold),
-			.note = al_format(t->arena, "erratum? %s",
-				has_cause ? cause.text
-					  : al_format(t->arena,
-						  "not the sum of the rows above; write %s",
-						  instead))});
-	counts->verdicts[AL_INCONSISTENT]++;
-	counts->numbers++;
+			.note = "not the sum of the rows above; "});
 }
 
 /* What a row of that name sums up is a sum; one that fails is wrong where the row's sum holds in

@@ -83,7 +83,16 @@ static const struct al_record head_record = {
 			+ offsetof(struct al_paper_list, n) \
 	}
 static const struct al_field word_fields[] = {
+	WORDS("bits", AL_WORDS_BITS),
+	WORDS("divided", AL_WORDS_DIVIDED),
+	WORDS("minus", AL_WORDS_MINUS),
+	WORDS("before_numbers", AL_WORDS_BEFORE_NUMBERS),
+	WORDS("of", AL_WORDS_OF),
+	WORDS("times", AL_WORDS_TIMES),
+	WORDS("operators", AL_WORDS_OPERATORS),
+	WORDS("equals", AL_WORDS_EQUALS),
 	WORDS("links", AL_WORDS_LINKS),
+	WORDS("units", AL_WORDS_UNITS),
 	WORDS("falling", AL_WORDS_FALLING),
 	WORDS("rising", AL_WORDS_RISING),
 	WORDS("about", AL_WORDS_ABOUT),

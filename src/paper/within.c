@@ -315,30 +315,18 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 	if (right * t->value < 0) /* a fall may be printed as what was won */
 		return;
 	w->is_told[row] = true;
-	struct al_paper_suspect suspect = {.printed = t->text,
+	const struct al_paper_suspect suspect = {.printed = t->text,
 		.value = fabs(t->value),
 		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
-	const struct al_paper_cause cause = al_paper_find_cause(w->grid.arena, &suspect);
-	const bool has_cause = cause.name && !cause.is_note && right != 0;
-	const char *instead = al_paper_instead(w->grid.arena, t->text, fabs(right), t->digits);
-	al_paper_findings_add(w->out,
-		(struct al_paper_finding){.line = w->grid.sheet->table
-							  ->rows[w->grid.sheet->n_heads + row]
-							  .line,
-			.printed = t->text,
+	al_paper_add_wrong(w->out, w->counts, &suspect,
+		&(struct al_paper_finding){.line = w->grid.sheet->table
+							   ->rows[w->grid.sheet->n_heads + row]
+							   .line,
 			.expected = al_format(w->grid.arena, "%.*f", t->digits + 1, right),
-			.verdict = al_verdict_names[AL_INCONSISTENT],
-			.cause = has_cause ? cause.name : NULL,
-			.instead = instead,
 			.derivation = al_format(w->grid.arena, "%s, as in %zu other rows",
-				say(w, r, row), trial->n_hold),
-			.note = al_format(w->grid.arena, "erratum? %s",
-				has_cause ? cause.text
-					  : al_format(w->grid.arena, "write %s", instead))});
-	w->counts->verdicts[AL_INCONSISTENT]++;
-	w->counts->numbers++;
+				say(w, r, row), trial->n_hold)});
 }
 
 /* The column has a relation, or is in this one: a = t + b is t = a - b again. */

@@ -111,10 +111,25 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	return *end == '\0';
 }
 
-/* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
-static bool is_alone(const char *text, const char *p, const char *end)
+/* Is the text right before `p`? A sign must have a space or a bracket before it. */
+static bool is_behind(const char *text, const char *p, const char *before)
 {
-	const char before = p > text ? p[-1] : ' ';
+	const size_t n = strlen(before);
+
+	if ((size_t)(p - text) < n || memcmp(p - n, before, n) != 0)
+		return false;
+	return n == strlen("->") || p - n == text || strchr(" (=~", p[-(ptrdiff_t)n - 1])
+		|| strcmp(before, "\u2192") == 0;
+}
+
+/* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
+static bool is_alone(const char *text, const char *p, const char *end, bool takes_sign)
+{
+	const bool is_signed = is_behind(text, p, "+") || is_behind(text, p, "-")
+		|| is_behind(text, p, "\u2212");
+	const bool is_free = is_behind(text, p, "\u2192") || is_behind(text, p, "->")
+		|| (takes_sign && is_signed);
+	const char before = p > text && !is_free ? p[-1] : ' ';
 
 	return !is_letter(before) && !isdigit((unsigned char)before)
 		&& !strchr("-+./_^*=<>\\", before) && !strchr("/^_*=+", *end ? *end : ' ')
@@ -144,7 +159,8 @@ static const char *read_number(const char *text, const char *p, struct al_arena 
 		word->kind = unit->kind;
 		word->family = unit->family;
 	}
-	if (!set_value(p, n, word) || !is_alone(text, p, end) || (!unit && is_letter(*end)))
+	if (!set_value(p, n, word) || !is_alone(text, p, end, word->kind == AL_WORD_PERCENT)
+		|| (!unit && is_letter(*end)))
 		word->kind = AL_WORD_OTHER;
 	word->text = behind > p + n + 1 && end > behind
 		? al_format(arena, "%.*s %s", (int)n, p, unit->name)
@@ -212,7 +228,10 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 		}
 		if (isdigit((unsigned char)*p))
 			p = read_number(text, p, arena, &word);
-		else if (is_letter(*p))
+		else if (strncmp(p, "->", 2) == 0) {
+			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = "\u2192"};
+			p += 2;
+		} else if (is_letter(*p))
 			p = read_letters(p, arena, &word);
 		else
 			word = (struct al_word){.kind = AL_WORD_SIGN,
@@ -236,4 +255,10 @@ bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
 		&& al_find_name(s->words[at].text, (const char *const *)words->items, words->n)
 		>= 0;
+}
+
+bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
+{
+	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
+		&& strcmp(s->words[at].text, text) == 0;
 }

@@ -32,6 +32,9 @@ struct al_sentence {
 	const struct al_paper_vocabulary *vocabulary;
 };
 
+/* Is this text at the place, letters or a sign? */
+bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text);
+
 /* Is there a word at this place, letters or a sign, and is it in the list? */
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list);
 
