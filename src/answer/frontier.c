@@ -23,7 +23,7 @@ static const char *setting_of(struct al_table *table, const struct al_candidate 
 			(long long)c->rank);
 	case AL_METHOD_GQA:
 		return al_format(&table->arena, "%lld %s%s", (long long)c->rank,
-			c->of_keys ? "key/value head" : "value", c->rank == 1 ? "" : "s");
+			c->of_keys ? "key/value head" : "value head", c->rank == 1 ? "" : "s");
 	case AL_METHOD_MHE_MUL:
 		return "one for all heads";
 	default:
