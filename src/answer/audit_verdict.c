@@ -264,6 +264,22 @@ static const char *join(struct al_arena *arena, const char *text, const char *mo
 	return *text && *more ? al_format(arena, "%s %s", text, more) : *text ? text : more;
 }
 
+static const char *say_left_out(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const size_t n = run->n_left_out;
+
+	if (n == 0)
+		return "";
+	return al_format(arena,
+		"%s of %s layers %s judged: %s %s numbers that are NaN or infinite.",
+		al_claim_count(arena, "left_out", (int64_t)n),
+		al_claim_count(arena, "layers", (int64_t)(run->n_measured + n)),
+		n == 1 ? "isn't" : "aren't",
+		al_claim_name(arena, "left_out_first", run->left_out[0].module),
+		n == 1 ? "has" : "and others have");
+}
+
 const char *al_audit_verdict(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
@@ -277,6 +293,8 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 		drop && drop->n_rows > 0 ? join(arena, run->ablation ? "" : say_outputs(run, drop),
 			al_audit_verdict_say_copies(run))
 					 : al_audit_verdict_say_removable(run));
+	if (*text)
+		text = join(arena, text, say_left_out(run));
 	if (*text && al_covariance_calibration(run->audit.options.covariance))
 		text = al_format(arena, "%s%s", text,
 			al_calibration_say_few(arena, &run->audit.options.covariance->calibration));

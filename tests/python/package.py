@@ -183,6 +183,14 @@ class Memory(unittest.TestCase):
         self.assertEqual(al.count(config()).value, al.count(LLAMA / "config.json").value)
         self.assertEqual(al.fit(config(), device="H100").value, al.fit(LLAMA / "config.json", device="H100").value)
 
+    def test_not_finite(self):
+        given = tensors()
+        name = next(name for name in given if "layers.0" in name and "q_proj" in name)
+        given[name] = memoryview(array.array("f", [float("nan")] * 288)).cast("B").cast("f", [24, 12])
+        answer = al.audit(al.Checkpoint(given, config()))
+        self.assertIn("1 of 3 layers isn't judged: layers.0 has numbers that are NaN", answer.text)
+        self.assertEqual((answer.values["left_out"], answer.values["left_out_first"]), (1, "layers.0"))
+
     def test_several_configs(self):
         rows = al.count(config(), {**config(), "num_hidden_layers": 1}).table.rows
         self.assertEqual({row["model"] for row in rows}, {"config.json", "config-2.json"})
