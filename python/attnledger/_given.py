@@ -72,7 +72,7 @@ def by_buffer(value, dtype):
     kind = (view.format or b"B").decode().lstrip("@=<")
     dtype = dtype or BY_CODE.get((BY_FORMAT.get(kind), 8 * view.itemsize))
     if dtype is None:
-        raise Error(f"found numbers of the format {kind!r}, expected floats or integers")
+        raise Error(f"found numbers of the format {kind!r}, expected floats or integers in this machine's byte order")
     shape, strides = view.shape[:view.ndim], view.strides[:view.ndim]
     if any(stride < 0 or stride % view.itemsize for stride in strides):
         copy = by_buffer(memoryview(value).tobytes(), None)
@@ -126,13 +126,20 @@ def npy(value):
 
 # ---- models ----
 
+def plain_number(value):
+    """A number of numpy's as JSON has it."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
 def config_text(config):
     """The text of a config.json: of a dict, of transformers' config, or the text itself."""
     if hasattr(config, "to_json_string"):
         return config.to_json_string()
     if isinstance(config, dict):
         try:
-            return json.dumps(config)
+            return json.dumps(config, default=plain_number)
         except (TypeError, ValueError) as error:
             raise Error(f"a config, or a dict of arrays: {error}") from error
     if not isinstance(config, (str, os.PathLike)):

@@ -244,6 +244,13 @@ class Memory(unittest.TestCase):
                 os.chdir(before)
 
     @unittest.skipUnless(numpy, "needs numpy")
+    def test_numbers_of_numpy(self):
+        layers = {**config(), "num_hidden_layers": numpy.int64(3), "rms_norm_eps": numpy.float32(.5)}
+        self.assertEqual(al.count(layers, batch=numpy.int32(2)).value, al.count(config()).value)
+        with self.assertRaisesRegex(al.Error, "expected floats or integers in this machine's byte order"):
+            al.audit({"layers.0.weight": numpy.zeros((2, 2), ">f4")})
+
+    @unittest.skipUnless(numpy, "needs numpy")
     def test_numpy(self):
         arrays = {name: numpy.asarray(tensor) for name, tensor in tensors().items()}
         expected = al.audit(LLAMA)
