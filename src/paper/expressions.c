@@ -34,12 +34,8 @@ static double scale_of(const struct al_word *word, struct scales scales)
 	const bool is_binary = is_of_bytes ? scales.has_binary_bytes
 					   : scales.has_binary_counts && !*word->family;
 
-	if (!is_binary || word->scale < 1e3 || word->scale > 1e12)
-		return 1;
-	for (double k = 1e3, factor = 1.024; k <= 1e12; k *= 1e3, factor *= 1.024)
-		if (word->scale == k)
-			return factor;
-	return 1;
+	const double thousands = word->scale > 1 ? log10(word->scale) / 3 : 0;
+	return is_binary && thousands == floor(thousands) ? pow(1.024, thousands) : 1;
 }
 
 static bool is_number(const struct al_sentence *s, size_t i)

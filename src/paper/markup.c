@@ -5,45 +5,13 @@
 /* Replacements; the longer ones first. A macro that isn't listed is dropped, its argument kept. */
 static const struct stand_in {
 	const char *markup, *plain;
-} stand_ins[] = {
-	{"\\\\", " "},
-	{"{,}", ","},
-	{"_{\\pm", "\u00b1"},
-	{"\\pm", "\u00b1"},
-	{"\\times", "x"},
-	{"\\cdot", "x"},
-	{"\\simeq", "~"},
-	{"\\sim", "~"},
-	{"\\approx", "~"},
-	{"\\kibi", "Ki"},
-	{"\\mebi", "Mi"},
-	{"\\gibi", "Gi"},
-	{"\\tebi", "Ti"},
-	{"\\kilo", "k"},
-	{"\\mega", "M"},
-	{"\\giga", "G"},
-	{"\\tera", "T"},
-	{"\\byte", "B"},
-	{"\\percent", "%"},
-	{"\\textsuperscript", "^"},
-	{"\\%", "%"},
-	{"\\#", "#"},
-	{"\\_", "_"},
-	{"\\|", "|"},
-	{"\\&", "&"},
-	{"\\,", ""},
-	{"\\;", " "},
-	{"\\ ", " "},
-	{"~", " "},
-	{"**", ""},
-	{"<b>", ""},
-	{"</b>", ""},
-	{"<sup>", " "},
-	{"</sup>", " "},
-	{"$", ""},
-	{"{", ""},
-	{"}", ""},
-};
+} stand_ins[] = {{"\\\\", " "}, {"{,}", ","}, {"_{\\pm", "\u00b1"}, {"\\pm", "\u00b1"},
+	{"\\times", "x"}, {"\\cdot", "x"}, {"\\simeq", "~"}, {"\\sim", "~"}, {"\\approx", "~"},
+	{"\\kibi", "Ki"}, {"\\mebi", "Mi"}, {"\\gibi", "Gi"}, {"\\tebi", "Ti"}, {"\\kilo", "k"},
+	{"\\mega", "M"}, {"\\giga", "G"}, {"\\tera", "T"}, {"\\byte", "B"}, {"\\percent", "%"},
+	{"\\textsuperscript", "^"}, {"\\%", "%"}, {"\\#", "#"}, {"\\_", "_"}, {"\\|", "|"},
+	{"\\&", "&"}, {"\\,", ""}, {"\\;", " "}, {"\\ ", " "}, {"~", " "}, {"**", ""}, {"<b>", ""},
+	{"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"$", ""}, {"{", ""}, {"}", ""}};
 
 static const struct stand_in *stand_in_at(const char *text, size_t left)
 {

@@ -333,15 +333,14 @@ static bool has_sign(const struct al_sentence *s, size_t at, const char *sign)
 	return at > 0 && s->words[at].is_joined && strcmp(s->words[at - 1].text, sign) == 0;
 }
 
-static bool is_falling_at(const struct al_sentence *s, size_t at)
+/* -1: it falls, 1: it rises, 0: nothing tells. */
+static int direction_at(const struct al_sentence *s, size_t at)
 {
-	return has_near(s, at, 3, AL_WORDS_FALLING) || has_sign(s, at, "-")
+	const bool falls = has_near(s, at, 3, AL_WORDS_FALLING) || has_sign(s, at, "-")
 		|| has_sign(s, at, "\u2212");
-}
+	const bool rises = has_near(s, at, 3, AL_WORDS_RISING) || has_sign(s, at, "+");
 
-static bool is_rising_at(const struct al_sentence *s, size_t at)
-{
-	return has_near(s, at, 3, AL_WORDS_RISING) || has_sign(s, at, "+");
+	return rises - falls;
 }
 
 static int significant_digits(const struct al_word *word)
@@ -366,7 +365,7 @@ static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
 	const struct al_word *said = &r->sentence.words[at];
 	const struct pair swapped = {pair->after, pair->before, pair->first, pair->last, false,
 		true};
-	const bool falls = is_falling_at(&r->sentence, at), rises = is_rising_at(&r->sentence, at);
+	const int direction = direction_at(&r->sentence, at);
 	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
 	const bool is_near = find_gap(&r->sentence, pair, at) <= UNITS;
 
@@ -374,9 +373,9 @@ static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
 		const struct pair *p = i ? &swapped : pair;
 		const double point = point_of(p, said->kind), off = fabs(said->value - point);
 		const struct range found = relation_of(p, said->kind);
-		const bool is_fall = p->after.value < p->before.value;
-		if (said->kind == AL_WORD_PERCENT && !p->is_share && falls != rises
-			&& falls != is_fall)
+		const int found_direction = p->after.value < p->before.value ? -1 : 1;
+		if (said->kind == AL_WORD_PERCENT && !p->is_share
+			&& direction * found_direction < 0)
 			continue;
 		if (significant_digits(said) < 2 && (off > 0.02 * point || !is_near))
 			continue;
@@ -515,6 +514,7 @@ static void read_sentence(struct reader *r)
 
 	al_paper_read_expressions(s, r->out, r->counts);
 	al_paper_read_stated(s, r->deriving, r->subjects);
+	al_paper_read_sizes(s, r->deriving, r->subjects);
 	for (size_t i = 0; i < s->n; i++)
 		if (has_direction(s, i + 1))
 			read_fraction(s, i);

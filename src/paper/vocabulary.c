@@ -12,29 +12,18 @@ static const struct meaning {
 	const char *word;
 	enum al_meaning meaning;
 	int size;
-} meanings[] = {
-	{"model", AL_MEANS_MODEL, 0},
-	{"attention", AL_MEANS_ATTENTION, 0},
-	{"method", AL_MEANS_METHOD, 0},
-	{"context", AL_MEANS_CONTEXT, 0},
-	{"batch", AL_MEANS_BATCH, 0},
-	{"number format", AL_MEANS_FORMAT, 0},
-	{"n_layers", AL_MEANS_SIZE, AL_DIM_LAYERS},
-	{"d_model", AL_MEANS_SIZE, AL_DIM_WIDTH},
-	{"n_heads", AL_MEANS_SIZE, AL_DIM_HEADS},
-	{"n_kv_heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
+} meanings[] = {{"model", AL_MEANS_MODEL, 0}, {"attention", AL_MEANS_ATTENTION, 0},
+	{"method", AL_MEANS_METHOD, 0}, {"context", AL_MEANS_CONTEXT, 0},
+	{"batch", AL_MEANS_BATCH, 0}, {"number format", AL_MEANS_FORMAT, 0},
+	{"n_layers", AL_MEANS_SIZE, AL_DIM_LAYERS}, {"d_model", AL_MEANS_SIZE, AL_DIM_WIDTH},
+	{"n_heads", AL_MEANS_SIZE, AL_DIM_HEADS}, {"n_kv_heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
 	{"d_head", AL_MEANS_SIZE, AL_DIM_HEAD_DIM},
 	{"parameters", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS},
 	{"active parameters", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE},
 	{"parameters without embedding and head", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING},
-	{"weights", AL_MEANS_WEIGHTS, 0},
-	{"cache", AL_MEANS_CACHE, 0},
-	{"cache of a token", AL_MEANS_CACHE_OF_TOKEN, 0},
-	{"sum", AL_MEANS_SUM, 0},
-	{"mean", AL_MEANS_MEAN, 0},
-	{"change", AL_MEANS_CHANGE, 0},
-	{"ratio", AL_MEANS_RATIO, 0},
-};
+	{"weights", AL_MEANS_WEIGHTS, 0}, {"cache", AL_MEANS_CACHE, 0},
+	{"cache of a token", AL_MEANS_CACHE_OF_TOKEN, 0}, {"sum", AL_MEANS_SUM, 0},
+	{"mean", AL_MEANS_MEAN, 0}, {"change", AL_MEANS_CHANGE, 0}, {"ratio", AL_MEANS_RATIO, 0}};
 
 static bool find_meaning(void *arena, const char *word, void *out, struct al_error *err)
 {
@@ -76,36 +65,11 @@ static const struct al_record head_record = {
 	.size = sizeof(struct al_paper_heads),
 };
 
-#define WORDS(key, list) \
-	{ \
-		AL_KEY(key, LIST, (list) * sizeof(struct al_paper_list)), \
-			.n_offset = (list) * sizeof(struct al_paper_list) \
-			+ offsetof(struct al_paper_list, n) \
-	}
-static const struct al_field word_fields[] = {
-	WORDS("bits", AL_WORDS_BITS),
-	WORDS("divided", AL_WORDS_DIVIDED),
-	WORDS("minus", AL_WORDS_MINUS),
-	WORDS("before_numbers", AL_WORDS_BEFORE_NUMBERS),
-	WORDS("of", AL_WORDS_OF),
-	WORDS("times", AL_WORDS_TIMES),
-	WORDS("operators", AL_WORDS_OPERATORS),
-	WORDS("equals", AL_WORDS_EQUALS),
-	WORDS("links", AL_WORDS_LINKS),
-	WORDS("units", AL_WORDS_UNITS),
-	WORDS("falling", AL_WORDS_FALLING),
-	WORDS("rising", AL_WORDS_RISING),
-	WORDS("about", AL_WORDS_ABOUT),
-	WORDS("of_time", AL_WORDS_OF_TIME),
-	WORDS("quantities", AL_WORDS_QUANTITIES),
-	WORDS("of_bytes", AL_WORDS_OF_BYTES),
-	WORDS("before_caches", AL_WORDS_BEFORE_CACHES),
-	WORDS("of_caches", AL_WORDS_OF_CACHES),
-	WORDS("conditions", AL_WORDS_CONDITIONS),
-	WORDS("noun_ends", AL_WORDS_NOUN_ENDS),
-	WORDS("total_links", AL_WORDS_TOTAL_LINKS),
-	WORDS("totals", AL_WORDS_TOTALS),
-};
+#define WORDS(list, name) \
+	{AL_KEY(#name, LIST, AL_WORDS_##list * sizeof(struct al_paper_list)), \
+		.n_offset = AL_WORDS_##list * sizeof(struct al_paper_list) \
+			+ offsetof(struct al_paper_list, n)},
+static const struct al_field word_fields[] = {AL_WORD_LISTS(WORDS)};
 static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
 
 #define AT(member) offsetof(struct al_paper_vocabulary, member)

@@ -31,32 +31,22 @@ struct al_paper_heads {
 	size_t n_names, n_parts, n_beginnings;
 };
 
-/* Lists of words of sentences. */
-enum al_paper_words {
-	AL_WORDS_BITS,
-	AL_WORDS_DIVIDED,
-	AL_WORDS_MINUS,
-	AL_WORDS_BEFORE_NUMBERS,
-	AL_WORDS_OF,
-	AL_WORDS_TIMES,
-	AL_WORDS_OPERATORS,
-	AL_WORDS_EQUALS,
-	AL_WORDS_LINKS,
-	AL_WORDS_UNITS,
-	AL_WORDS_FALLING,
-	AL_WORDS_RISING,
-	AL_WORDS_ABOUT,
-	AL_WORDS_OF_TIME,
-	AL_WORDS_QUANTITIES,
-	AL_WORDS_OF_BYTES,
-	AL_WORDS_BEFORE_CACHES,
-	AL_WORDS_OF_CACHES,
-	AL_WORDS_CONDITIONS,
-	AL_WORDS_NOUN_ENDS,
-	AL_WORDS_TOTAL_LINKS,
-	AL_WORDS_TOTALS,
-	AL_N_WORDS,
-};
+/* Lists of words of sentences, by their keys. */
+/* clang-format off */
+#define AL_WORD_LISTS(LIST) \
+	LIST(BITS, bits) LIST(DIVIDED, divided) LIST(MINUS, minus) \
+	LIST(BEFORE_NUMBERS, before_numbers) LIST(OF, of) LIST(TIMES, times) \
+	LIST(OPERATORS, operators) LIST(EQUALS, equals) LIST(LINKS, links) \
+	LIST(UNITS, units) LIST(FALLING, falling) LIST(RISING, rising) \
+	LIST(ABOUT, about) LIST(OF_TIME, of_time) LIST(QUANTITIES, quantities) \
+	LIST(OF_BYTES, of_bytes) LIST(BEFORE_CACHES, before_caches) \
+	LIST(OF_CACHES, of_caches) LIST(CONDITIONS, conditions) \
+	LIST(NOUN_ENDS, noun_ends) LIST(TOTAL_LINKS, total_links) \
+	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
+	LIST(OF_SIZES, of_sizes)
+/* clang-format on */
+#define AL_WORDS_NAME(name, key) AL_WORDS_##name,
+enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
 
 struct al_paper_vocabulary {
 	/* The first that fits counts; columns: of maps; relations: of columns to others. */
