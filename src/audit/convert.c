@@ -97,7 +97,7 @@ static bool share_head(void *context, size_t g, struct al_error *err)
 	struct al_matrix both, basis;
 
 	return put_together(&scratch, x->keys, x->values, g, 1, &both, err)
-		&& al_leading_basis(&scratch, al_view(both), width, &basis, err)
+		&& al_leading_basis(&scratch, al_view(both), width, &basis, NULL, err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), 0, width),
 			&x->squared[g][0], err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), width, width),
@@ -122,39 +122,44 @@ bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *va
 	return true;
 }
 
-/* errors[i]: what the first ranks[i] basis vectors leave of a side, relative to it; as a difference
- * of squares where that shows it. */
-static bool leave_behind(const struct al_stack *side, struct al_view basis, const size_t *ranks,
-	size_t n_ranks, double *errors, struct al_error *err)
+/* What a basis leaves of a side, relative to it: `outside` is that of its squares, found as a
+ * difference, which counts where it shows them. */
+static bool leave_behind(const struct al_stack *side, struct al_view basis, double outside,
+	double *error, struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	const double all = side->norm * side->norm;
-	struct al_matrix inside;
+	double rest = outside * side->norm * side->norm;
 
-	if (!al_take_product(&scratch, AL_TRANSPOSED, basis, AL_PLAIN, al_view(side->weighed),
-		    &inside, err))
+	if (outside < AL_GRAM_SHOWS && !al_outside(basis, al_view(side->weighed), &rest, err))
 		return false;
-	for (size_t i = 0; i < n_ranks; i++) {
-		const size_t rank = al_least(ranks[i], basis.cols);
-		double rest = all
-			- al_squared_norm(al_view(al_part(inside, 0, 0, rank, inside.cols)));
-		if (rest < AL_GRAM_SHOWS * all
-			&& !al_outside(al_columns(basis, 0, rank), al_view(side->weighed), &rest,
-				err))
-			return false;
-		errors[i] = sqrt(rest) / side->norm;
-	}
+	*error = sqrt(rest) / side->norm;
 	return true;
 }
 
+/* What of both sides lies along the basis are the eigenvalues; what is not the keys' is the
+ * values'. */
 bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
-	const size_t *ranks, size_t n_ranks, double *errors[2], struct al_error *err)
+	const size_t *ranks, size_t n_ranks, double (*errors)[2], struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_matrix both, basis;
+	struct al_matrix both, basis, squares, inside;
 
-	return put_together(&scratch, keys, values, 0, keys->n, &both, err)
-		&& al_leading_basis(&scratch, al_view(both), ranks[0], &basis, err)
-		&& leave_behind(keys, al_view(basis), ranks, n_ranks, errors[0], err)
-		&& leave_behind(values, al_view(basis), ranks, n_ranks, errors[1], err);
+	if (!put_together(&scratch, keys, values, 0, keys->n, &both, err)
+		|| !al_take(&scratch, &squares, ranks[0], 1, err)
+		|| !al_leading_basis(&scratch, al_view(both), ranks[0], &basis, squares.data, err)
+		|| !al_take_product(&scratch, AL_TRANSPOSED, al_view(basis), AL_PLAIN,
+			al_columns(al_view(both), 0, keys->weighed.cols), &inside, err))
+		return false;
+	for (size_t i = 0; i < n_ranks; i++) {
+		const size_t rank = al_least(ranks[i], basis.cols);
+		const struct al_view first = al_columns(al_view(basis), 0, rank);
+		double of_both = 0,
+		       of_keys = al_squared_norm(al_view(al_part(inside, 0, 0, rank, inside.cols)));
+		for (size_t j = 0; j < rank; j++)
+			of_both += squares.data[j];
+		if (!leave_behind(keys, first, 1 - of_keys, &errors[i][0], err)
+			|| !leave_behind(values, first, 1 - (of_both - of_keys), &errors[i][1],
+				err))
+			return false;
+	}
+	return true;
 }

@@ -49,9 +49,10 @@ bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *va
 	double errors[2], struct al_error *err) AL_MUST_CHECK;
 
 /* The keys and values of all heads from one latent of `rank` numbers per token. For ranks[i]
- * (decreasing), errors[0][i] is the error of the keys, errors[1][i] that of the values. */
+ * (decreasing), errors[i][0] is the error of the keys, errors[i][1] that of the values. */
 bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
-	const size_t *ranks, size_t n_ranks, double *errors[2], struct al_error *err) AL_MUST_CHECK;
+	const size_t *ranks, size_t n_ranks, double (*errors)[2],
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- multiple-head embeddings (Xue & Aletras 2023); as many key/value heads as heads ---- */
 

@@ -130,15 +130,12 @@ static bool find_shared_kv(struct al_losses *x, const struct task *t, struct al_
 
 static bool find_latent(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	double keys[AL_MOST_LATENT_RANKS], values[AL_MOST_LATENT_RANKS];
+	double errors[AL_MOST_LATENT_RANKS][AL_N_LOSSES];
 
-	if (!al_convert_latent(&x->keys, &x->values, x->ranks, x->n_ranks,
-		    (double *[]){keys, values}, err))
+	if (!al_convert_latent(&x->keys, &x->values, x->ranks, x->n_ranks, errors, err))
 		return false;
-	for (size_t i = 0; i < x->n_ranks; i++) {
-		t->out[i].of[AL_LOSS_QK] = keys[i];
-		t->out[i].of[AL_LOSS_OV] = values[i];
-	}
+	for (size_t i = 0; i < x->n_ranks; i++)
+		memcpy(t->out[i].of, errors[i], sizeof(errors[i]));
 	return true;
 }
 

@@ -97,7 +97,7 @@ static bool find_outside(const struct merger *x, size_t j, size_t i, double *squ
 	struct al_matrix from, to, basis, form;
 
 	return values_of(&scratch, heads, j, &from, err) && values_of(&scratch, heads, i, &to, err)
-		&& al_leading_basis(&scratch, al_view(to), heads->d_value, &basis, err)
+		&& al_leading_basis(&scratch, al_view(to), heads->d_value, &basis, NULL, err)
 		&& al_take_product(&scratch, AL_PLAIN, al_view(from), AL_TRANSPOSED, r, &form, err)
 		&& al_outside(al_view(basis), al_view(form), squared, err);
 }

@@ -113,7 +113,7 @@ static bool find_rest(struct al_scratch *scratch, const struct al_stack *s, cons
 			    al_part(*weighed, 0, k * s->width, weighed->rows, s->width), err))
 			return false;
 	}
-	return al_leading_basis(scratch, al_view(*weighed), n, basis, err);
+	return al_leading_basis(scratch, al_view(*weighed), n, basis, NULL, err);
 }
 
 /* The dimensions that positions don't rotate: out_u = P P^T K_u. */

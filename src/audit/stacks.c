@@ -132,15 +132,15 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 }
 
 bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
-	struct al_matrix *basis, struct al_error *err)
+	struct al_matrix *basis, double *squares, struct al_error *err)
 {
 	AL_SCRATCH(room);
-	struct al_matrix values;
+	struct al_matrix own;
 
 	n = al_least(n, al_least(a.rows, a.cols));
-	return al_take(scratch, basis, a.rows, n, err) && al_take(&room, &values, n, 1, err)
-		&& (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values.data,
-			err);
+	return al_take(scratch, basis, a.rows, n, err) && al_take(&room, &own, n, 1, err)
+		&& (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis,
+			squares ? squares : own.data, err);
 }
 
 /* ---- sharing ---- */
@@ -193,7 +193,7 @@ static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t
 	if (!al_take(&scratch, &all, s->own.rows, n * s->width, err))
 		return false;
 	gather(s, heads, n, all);
-	return al_leading_basis(&scratch, al_view(all), s->width, &basis, err)
+	return al_leading_basis(&scratch, al_view(all), s->width, &basis, NULL, err)
 		&& al_outside(al_view(basis), al_view(all), squared, err);
 }
 

@@ -61,9 +61,9 @@ bool al_stack_distance(const struct al_stack *stack, struct al_view a, size_t fi
 	double *squared, struct al_error *err) AL_MUST_CHECK;
 
 /* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n]; n is cut to
- * min(rows, cols). */
+ * min(rows, cols). squares[n], unless NULL: those of the singular values. */
 bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
-	struct al_matrix *basis, struct al_error *err) AL_MUST_CHECK;
+	struct al_matrix *basis, double *squares, struct al_error *err) AL_MUST_CHECK;
 
 double al_trace(struct al_view square);
 

@@ -276,9 +276,8 @@ static void latent_keys_and_values(void **state)
 	for (size_t k = 0; k < 2; k++) {
 		struct module m = new_module(shapes[k], 50 + k);
 		struct side s = open_side(&m);
-		double errors[2][4], totals[2] = {total(&m, AL_FORM_QK), total(&m, AL_FORM_OV)};
-		assert_true(al_convert_latent(&s.keys, &s.values, ranks, 4,
-			(double *[]){errors[0], errors[1]}, NULL));
+		double errors[4][2], totals[2] = {total(&m, AL_FORM_QK), total(&m, AL_FORM_OV)};
+		assert_true(al_convert_latent(&s.keys, &s.values, ranks, 4, errors, NULL));
 		for (size_t r = 0; r < 4; r++) {
 			struct al_matrix gram = new_matrix(20, 20);
 			for (int form = 0; form < AL_N_FORMS; form++)
@@ -289,7 +288,7 @@ static void latent_keys_and_values(void **state)
 				double sum = 0;
 				for (size_t i = 0; i < 6; i++)
 					sum += lost_in_head(&m, (enum al_form)form, i, p);
-				assert_close(errors[form][r], sqrt(sum / totals[form]));
+				assert_close(errors[r][form], sqrt(sum / totals[form]));
 			}
 			al_matrix_finish(&gram);
 		}
