@@ -66,6 +66,7 @@ static void add_needs(struct al_needs *needs, const struct al_needs *more)
 	needs->weights |= more->weights;
 	needs->layer_spectra |= more->layer_spectra;
 	needs->loss_spectra |= more->loss_spectra;
+	needs->forms |= more->forms;
 }
 
 static struct al_needs find_needs(const struct al_audit_run *run)

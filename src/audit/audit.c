@@ -47,6 +47,9 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	exact = (needed_of_layer(audit, module) | exact) & ~module->layer_kinds;
 	counted &= ~exact & ~module->layer_kinds & ~module->counted_kinds;
 	*out = &module->layer_spectra;
+	if (counted && audit->options.needs && audit->options.needs->forms
+		&& (!al_audit_gram(module, AL_QUERY, err) || !al_audit_gram(module, AL_KEY, err)))
+		return false;
 	if (!al_layer_spectra(&module->layer_spectra, &module->heads, &module->triangles, exact,
 		    counted, err))
 		return false;
@@ -55,17 +58,41 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	return true;
 }
 
+bool al_audit_gram(struct al_audit_module *module, enum al_projection p, struct al_error *err)
+{
+	const struct al_view a = al_projection_of(&module->heads, p);
+	struct al_matrix *gram = &module->grams[p];
+
+	if (gram->data)
+		return true;
+	if (!al_matrix_init(gram, a.cols, a.cols, err) || !al_gram(AL_TRANSPOSED, a, *gram, err))
+		return false;
+	module->heads.gram[p] = al_view(*gram);
+	return true;
+}
+
+/* What query heads have of their own is large, and not asked for again. */
+static void drop_gram(struct al_audit_module *module, enum al_projection p)
+{
+	al_matrix_finish(&module->grams[p]);
+	module->heads.gram[p] = (struct al_view){0};
+}
+
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err)
 {
 	const struct al_heads *heads = &module->heads;
-	const bool turns = form == AL_FORM_QK && al_has_offset(module->attention);
+	const bool is_qk = form == AL_FORM_QK, turns = is_qk && al_has_offset(module->attention);
+	const enum al_projection own = is_qk ? AL_QUERY : AL_OUTPUT;
 	struct al_matrix inner, all;
 
 	if (!module->inner[form].data) {
-		if (!al_form_inner_rotary(&module->scratch, heads, heads, form,
-			    turns ? module->attention : NULL, &inner, &all, err))
+		if (!al_audit_gram(module, own, err)
+			|| !al_audit_gram(module, is_qk ? AL_KEY : AL_VALUE, err)
+			|| !al_form_inner_rotary(&module->scratch, heads, heads, form,
+				turns ? module->attention : NULL, &inner, &all, err))
 			return false;
+		drop_gram(module, own);
 		module->inner[form] = al_view(inner);
 		if (turns)
 			module->rotary_inner = al_view(all);

@@ -17,6 +17,7 @@ struct al_needs {
 			 kept, where nothing else is to be done with them */
 	unsigned layer_spectra; /* of all heads together, AL_SPECTRUM_BIT of each kind */
 	unsigned loss_spectra; /* the same where losses take them */
+	bool forms; /* al_audit_form_inner */
 };
 
 /* In place of a number of draws: the null is computed. */
@@ -55,6 +56,7 @@ struct al_audit_module {
 	struct al_spectra head_spectra, layer_spectra;
 	unsigned layer_kinds,
 		counted_kinds; /* of layer_spectra: found, and good for counts alone */
+	struct al_matrix grams[AL_N_PROJECTIONS]; /* the heads' */
 	struct al_view inner[AL_N_FORMS];
 	struct al_view rotary_inner; /* with the scores', where they have an offset */
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
@@ -114,6 +116,10 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 	struct al_error *err) AL_MUST_CHECK;
 bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+
+/* Has the heads' Gram matrix of a projection found, if it isn't there. */
+bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,

@@ -351,7 +351,7 @@ const struct al_measurement al_measurement_conversion = {
 	.id = "conversion",
 	.title = "Conversions to other variants",
 	.needs_own_keys = true,
-	.needs = {.weights = true, .loss_spectra = AL_LOSS_SPECTRA},
+	.needs = {.weights = true, .loss_spectra = AL_LOSS_SPECTRA, .forms = true},
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,

@@ -26,18 +26,25 @@ static void add_biases(struct al_view a, struct al_view b, struct al_matrix out)
 
 /* A^T B for a projection on [x, 1]. */
 static bool cross_gram(struct al_scratch *scratch, const struct al_heads *a,
-	const struct al_heads *b, enum al_projection p, struct al_matrix *out, struct al_error *err)
+	const struct al_heads *b, enum al_projection p, struct al_view *out, struct al_error *err)
 {
+	struct al_matrix all;
 	const struct al_view left = al_projection_of(a, p), right = al_projection_of(b, p);
 
 	if (left.rows != right.rows)
 		return al_fail(err, AL_EINPUT, "projections of %zu and %zu rows can't be compared",
 			left.rows, right.rows);
-	if (!al_take(scratch, out, left.cols, right.cols, err)
-		|| !(a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
-			    : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)))
+	*out = a == b ? a->gram[p] : (struct al_view){0};
+	if (out->data && !a->bias[p].data)
+		return true;
+	if (!al_take(scratch, &all, left.cols, right.cols, err)
+		|| !(out->data ? al_copy(*out, all, err)
+				: a == b
+				? al_gram(AL_TRANSPOSED, left, all, err)
+				: al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, all, err)))
 		return false;
-	add_biases(a->bias[p], b->bias[p], *out);
+	add_biases(a->bias[p], b->bias[p], all);
+	*out = al_view(all);
 	return true;
 }
 
@@ -73,16 +80,16 @@ bool al_form_inner_rotary(struct al_scratch *scratch, const struct al_heads *a,
 {
 	AL_SCRATCH(grams);
 	const struct sides s = sides_of(form);
-	struct al_matrix left, right;
+	struct al_view left, right;
 
 	if (!cross_gram(&grams, a, b, s.left, &left, err)
 		|| !cross_gram(&grams, a, b, s.right, &right, err)
 		|| !al_take(scratch, out, a->n_heads, b->n_heads, err)
 		|| (rotary && !al_take(scratch, all, a->n_heads, b->n_heads, err)))
 		return false;
-	fill(a, b, s, al_view(left), al_view(right), *out);
+	fill(a, b, s, left, right, *out);
 	if (rotary)
-		al_rotary_inner(a, rotary, al_view(left), al_view(right), *all);
+		al_rotary_inner(a, rotary, left, right, *all);
 	return true;
 }
 

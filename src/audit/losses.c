@@ -346,13 +346,13 @@ static bool find_all(struct al_losses *x, struct al_error *err)
  * neither. */
 static bool form_grams(struct al_losses *x, struct al_error *err)
 {
-	struct al_matrix own;
+	const struct al_view *grams = x->module->heads.gram;
 
-	if (x->is_rotary && !x->is_normed) {
-		if (!al_take_gram(&x->scratch, AL_TRANSPOSED, x->keys.own, &own, err))
-			return false;
-		x->keys.own_gram = al_view(own);
-	}
+	if ((!x->is_normed && !al_audit_gram(x->module, AL_KEY, err))
+		|| (x->has_values && !al_audit_gram(x->module, AL_VALUE, err)))
+		return false;
+	x->keys.own_gram = grams[AL_KEY];
+	x->values.own_gram = grams[AL_VALUE];
 	return (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
 		&& (!x->has_values || al_stack_form_gram(&x->values, err));
 }
@@ -429,6 +429,6 @@ bool al_losses_group(const struct al_attention *attention, const struct al_heads
 		&& find_groups(&x, size, order, err);
 
 	al_losses_finish(&x);
-	al_triangles_finish(&module.triangles);
+	al_audit_module_finish(&module);
 	return ok;
 }

@@ -330,6 +330,7 @@ void al_audit_module_finish(struct al_audit_module *module)
 		al_matrix_finish(&module->stored_biases[p]);
 		al_matrix_finish(&module->weights[p]);
 		al_matrix_finish(&module->biases[p]);
+		al_matrix_finish(&module->grams[p]);
 	}
 	*module = (struct al_audit_module){0};
 }

@@ -390,7 +390,7 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 const struct al_measurement al_measurement_similarity = {
 	.id = "similarity",
 	.title = "Pairs of heads, most similar first",
-	.needs = {.weights = true},
+	.needs = {.weights = true, .forms = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

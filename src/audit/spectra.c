@@ -6,6 +6,7 @@
 #include "audit/spectra.h"
 
 #include "audit/measures.h"
+#include "audit/stacks.h"
 
 const char *const al_spectrum_names[AL_N_SPECTRA] = {"q", "k", "qk", "qu", "ku", "ov"};
 
@@ -73,6 +74,23 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 		&& al_parallel(triangles->shape.n_heads, head_values, &x, err);
 }
 
+/* ---- weighed Gram matrices ---- */
+
+/* The sum of ||A_i||^2 ||W_i||^2, of which that of ||A_i W_i^T||^2 is 1/width where neither prefers
+ * a direction. */
+static double spread_of(struct al_view gram, struct al_view weights, size_t width)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < gram.cols; j++)
+		sum += gram.data[j + j * gram.ld]
+			* al_squared_norm(al_columns(weights, j / width * width, width));
+	return sum;
+}
+
+/* Above this spread rounding shows. */
+static const double MOST_SPREAD = 1e4;
+
 /* ---- what the two precisions do differently ---- */
 
 static bool find_triangle(struct al_scratch *scratch, struct al_view b, struct al_matrix *out,
@@ -109,6 +127,12 @@ struct layer {
 #define FIND_EXACTLY al_singular_values
 #include "audit/layer_spectra.inc"
 #undef FIND_EXACTLY
+
+bool al_weigh_gram(struct al_view gram, struct al_view weights, size_t width, struct al_matrix out,
+	bool *is_good, struct al_error *err)
+{
+	return weigh_gram(gram, weights, width, out, is_good, err);
+}
 
 #include "linalg/in_single.h"
 #define FIND_EXACTLY find_by_gram_f

@@ -49,6 +49,12 @@ static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spe
 bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* W_i G_ij W_j^T of the blocks of a Gram matrix: from A's own, that of [A_1 W_1^T .. A_n W_n^T]
+ * with A_i of `width` columns. The W_i lie side by side, [height][n*width]. The rounding is that of
+ * A's: `*is_good` where weights that take little of A along don't make it show. */
+bool al_weigh_gram(struct al_view gram, struct al_view weights, size_t width, struct al_matrix out,
+	bool *is_good, struct al_error *err) AL_MUST_CHECK;
+
 /* All heads together: adds the kinds of `exact` and `counted` (AL_SPECTRUM_BIT) to `out`.
  * `triangles` are the same module's, not centered ones: to center, subtract the mean from the
  * projections (al_center) before both. Heads in single precision take half the time and memory;

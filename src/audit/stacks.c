@@ -1,6 +1,8 @@
 /* The side of the forms that a conversion lets heads share. */
 #include "audit/stacks.h"
 
+#include "audit/spectra.h"
+
 double al_squared_norm(struct al_view a)
 {
 	return al_inner(a, a);
@@ -50,7 +52,13 @@ bool al_stack_init(struct al_stack *s, const struct al_heads *heads, const struc
 
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
-	return al_take_gram(&s->scratch, AL_TRANSPOSED, al_view(s->weighed), &s->gram, err);
+	bool is_good = false;
+
+	return al_take(&s->scratch, &s->gram, s->weighed.cols, s->weighed.cols, err)
+		&& (!s->own_gram.data
+			|| al_weigh_gram(s->own_gram, al_view(s->weights), s->width, s->gram,
+				&is_good, err))
+		&& (is_good || al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err));
 }
 
 /* ---- errors ---- */

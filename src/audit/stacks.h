@@ -13,7 +13,7 @@ struct al_stack {
 	struct al_matrix weights; /* R_g: [width][n*width] */
 	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
 	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
-	struct al_view own_gram; /* K^T K, where the caller has set it: rotary keys */
+	struct al_view own_gram; /* K^T K, where the caller has set it */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
 	size_t n, width; /* key/value heads and their width */
 	double norm; /* of all forms together; relative errors need one above 0 */

@@ -11,6 +11,7 @@ bool al_triangles_init(struct al_triangles *t, const struct al_heads *shape, boo
 	*t = (struct al_triangles){.shape = *shape};
 	t->shape.query.data = t->shape.key.data = t->shape.value.data = t->shape.output.data = NULL;
 	memset(t->shape.bias, 0, sizeof(t->shape.bias));
+	memset(t->shape.gram, 0, sizeof(t->shape.gram));
 	if (!al_heads_check_shape(shape, has_values, err))
 		return false;
 	for (int p = 0; p < (has_values ? AL_N_PROJECTIONS : AL_VALUE); p++) {

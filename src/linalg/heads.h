@@ -22,6 +22,8 @@ struct al_heads {
 	/* What is added to each column of a projection, [1][columns]: biases that scores or outputs
 	 * depend on. Projection and bias together are what is multiplied by [x, 1]. */
 	struct al_view bias[AL_N_PROJECTIONS];
+	/* A^T A of projections in double precision, where the caller holds it. */
+	struct al_view gram[AL_N_PROJECTIONS];
 	size_t n_heads, n_kv_heads; /* the second divides the first */
 	size_t d_head, d_value;
 	double unit; /* unit roundoff of the stored numbers: 2^-24 for F32, 2^-8 for BF16 */

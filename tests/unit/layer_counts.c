@@ -73,6 +73,22 @@ static void assert_counts(const struct al_heads *heads)
 	al_triangles_finish(&t);
 }
 
+/* From the projections, and from Gram matrices of theirs that are held. */
+static void assert_counts_both_ways(struct module *m)
+{
+	struct al_matrix grams[AL_VALUE];
+
+	assert_counts(&m->heads);
+	for (int p = 0; p < AL_VALUE; p++) {
+		grams[p] = new_matrix(m->of[p].cols, m->of[p].cols);
+		assert_true(al_gram(AL_TRANSPOSED, al_view(m->of[p]), grams[p], NULL));
+		m->heads.gram[p] = al_view(grams[p]);
+	}
+	assert_counts(&m->heads);
+	for (int p = 0; p < AL_VALUE; p++)
+		al_matrix_finish(&grams[p]);
+}
+
 static void are_those_of_the_values(void **state)
 {
 	(void)state;
@@ -82,7 +98,7 @@ static void are_those_of_the_values(void **state)
 				struct module m = new_module(&shapes[s], seed);
 				for (int p = 0; p < AL_N_PROJECTIONS; p++)
 					changes[c](m.of[p]);
-				assert_counts(&m.heads);
+				assert_counts_both_ways(&m);
 				finish_module(&m);
 			}
 }
