@@ -242,8 +242,12 @@ def items_of(value):
 
 def option(name, value, kind, given):
     """The words of an option. Its kind: "list" may be given several times, "file" names one."""
-    if value is True and kind == "flag":
-        return [f"--{name}"]
+    if kind == "flag":
+        if is_array(value) or value not in (True, False):
+            raise Error(f"{name}: {wrong(value, 'True or False')}")
+        return [f"--{name}"] if value else []
+    if kind == "file" and isinstance(value, bool):
+        raise Error(f"{name}: {wrong(value, 'a path, or what is in memory')}")
     if kind == "list" and isinstance(value, (list, tuple, dict)):
         return [f"--{name}={given.word(item, name)}" for item in items_of(value)]
     if isinstance(value, (list, tuple)) or isinstance(value, dict) and kind is None and not is_weights(value):

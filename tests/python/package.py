@@ -143,6 +143,8 @@ class Errors(unittest.TestCase):
                 "seq: found a value of type array, expected a text or a number": lambda: al.cache(
                     "gpt2", seq=array.array("i", [8])),
                 "seq: found a value of type bytes": lambda: al.cache("gpt2", seq=b"8"),
+                "explain: found a value of type str, expected True or False": lambda: al.cache("gpt2", explain="yes"),
+                "tables: found a value of type bool, expected a path": lambda: al.audit(LLAMA, tables=True),
                 "checkpoint: found an empty dict": lambda: al.audit({}),
                 "checkpoint: found 1: array, expected names and arrays": lambda: al.audit({1: array.array("f", [1])}),
                 "checkpoint: found 'a': list, expected names and arrays": lambda: al.audit({**one, "a": [1., 2.]}),
@@ -247,6 +249,9 @@ class Memory(unittest.TestCase):
     def test_numbers_of_numpy(self):
         layers = {**config(), "num_hidden_layers": numpy.int64(3), "rms_norm_eps": numpy.float32(.5)}
         self.assertEqual(al.count(layers, batch=numpy.int32(2)).value, al.count(config()).value)
+        for whole in True, False:
+            self.assertEqual(al.count("gpt2", whole=numpy.bool_(whole), variant="mha").json,
+                             al.count("gpt2", whole=whole, variant="mha").json)
         with self.assertRaisesRegex(al.Error, "expected floats or integers in this machine's byte order"):
             al.audit({"layers.0.weight": numpy.zeros((2, 2), ">f4")})
 
