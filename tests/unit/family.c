@@ -78,7 +78,7 @@ static const struct context {
 	{"mpt", "{\"max_seq_len\": 8192}", 8192},
 	{"vit", "{}", 197},
 	{"mt5", "{}", 0},
-	{"deepseek_v4", "{}", 0},
+	{"deepseek_v4", "{}", 1048576},
 };
 
 /* As its config says, with the factor of YaRN alone; a text model's in what holds one. */
