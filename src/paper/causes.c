@@ -172,5 +172,7 @@ bool al_paper_is_digit_slip(struct al_arena *arena, const struct al_paper_suspec
 {
 	const struct al_paper_cause cause = al_paper_find_cause(arena, suspect);
 
-	return cause.name && strcmp(cause.name, "digit") == 0;
+	return cause.name && strcmp(cause.name, "digit") == 0
+		&& (suspect->digits == 0
+			|| fabs(suspect->value - suspect->right) > 3 * suspect->half);
 }

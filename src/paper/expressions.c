@@ -35,7 +35,8 @@ static double scale_of(const struct al_word *word, struct scales scales)
 					   : scales.has_binary_counts && !*word->family;
 
 	const double thousands = word->scale > 1 ? log10(word->scale) / 3 : 0;
-	return is_binary && thousands == floor(thousands) ? pow(1.024, thousands) : 1;
+	return is_binary && fabs(thousands - rint(thousands)) < 1e-9 ? pow(1.024, rint(thousands))
+								     : 1;
 }
 
 static bool is_number(const struct al_sentence *s, size_t i)
@@ -89,7 +90,11 @@ static bool read_number(const struct scan *c, size_t at, struct value *out)
 		(word->value + word->half_unit) * scale, at + 1, at + 1,
 		.unit = word->scale * scale, .family = word->family,
 		.has_percent = word->kind == AL_WORD_PERCENT};
-	/* "3e5", "2nd", "8T" */
+	/* "3e5", "2nd", "2(3)"; "59 5" is a number in two pieces */
+	if (at + 1 < c->s->n
+		&& (c->s->words[at + 1].kind > AL_WORD_SIGN
+			|| (c->s->words[at + 1].is_joined && al_sentence_is(c->s, at + 1, "("))))
+		return false;
 	if (at + 1 < c->s->n && c->s->words[at + 1].is_joined
 		&& c->s->words[at + 1].kind == AL_WORD_LETTERS
 		&& !al_sentence_has(c->s, at + 1, AL_WORDS_OPERATORS)
@@ -109,9 +114,14 @@ static bool read_atom(struct scan *c, size_t at, struct value *out)
 	enum { MOST_DEPTH = 8 };
 
 	if (!al_sentence_is(c->s, at, "("))
-		return read_number(c, at, out);
+		return read_number(c, at + al_sentence_is(c->s, at, "~"), out);
 	if (++c->depth > MOST_DEPTH || !read_sum(c, at + 1, out)
 		|| !al_sentence_is(c->s, out->end, ")"))
+		return false;
+	/* "(1.6)²" */
+	if (out->end + 1 < c->s->n && c->s->words[out->end + 1].is_joined
+		&& (unsigned char)*c->s->words[out->end + 1].text >= 128
+		&& !al_sentence_has(c->s, out->end + 1, AL_WORDS_OPERATORS))
 		return false;
 	out->last = out->end + 1;
 	out->end = skip_noun(c->s, out->last, &out->has_bits);

@@ -147,7 +147,11 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 		size_t n_name = 0;
 		const char *name = text[i] == '\\' ? named_macro(text + i, length - i, &n_name)
 						   : NULL;
-		if (name) {
+		/* "a~b" is a space, "~190" is about 190 */
+		if (text[i] == '~' && (i == 0 || strchr(" (", text[i - 1])) && i + 1 < length
+			&& strchr("0123456789", text[i + 1]))
+			al_text_add_bytes(&out, &text[i++], 1);
+		else if (name) {
 			al_text_add(&out, name);
 			i += n_name;
 		} else if (n_unseen > 0)

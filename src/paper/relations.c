@@ -89,24 +89,42 @@ static bool find_step(const struct al_sentence *s, const struct step *step, size
 	return false;
 }
 
+/* Of "~190" only two digits are sure. */
+static double about_half(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *word = &s->words[at];
+	const double scale = word->scale > 0 ? word->scale : 1, count = rint(word->value / scale);
+	double unit = 10;
+
+	if (at == 0 || !al_sentence_has(s, at - 1, AL_WORDS_ABOUT))
+		return 0;
+	while (word->digits == 0 && unit <= count && fmod(count, unit) == 0)
+		unit *= 10;
+	return unit > 10 ? 0.05 * unit * scale : 1.5 * pow(10, -word->digits) * scale;
+}
+
 static bool read_form(const struct al_sentence *s, size_t at, const struct form *form,
 	struct pair *out)
 {
 	struct al_word numbers[2];
-	size_t n = 0, next = at;
+	size_t n = 0, next = at, places[2];
 
 	for (size_t i = 0; i < N_OF(form->steps); i++, next++) {
 		if (form->steps[i].word && !*form->steps[i].word)
 			break;
 		if (!find_step(s, &form->steps[i], &next))
 			return false;
-		if (!form->steps[i].word)
-			numbers[n++] = s->words[next];
+		if (form->steps[i].word)
+			continue;
+		places[n] = next;
+		numbers[n++] = s->words[next];
 	}
 	if (numbers[0].kind != numbers[1].kind)
 		return false;
 	if (!form->is_share)
 		share_unit(&numbers[0], &numbers[1]);
+	for (size_t i = 0; i < 2; i++)
+		numbers[i].half_unit = fmax(numbers[i].half_unit, about_half(s, places[i]));
 	*out = (struct pair){numbers[!form->is_before_first], numbers[form->is_before_first], at,
 		next - 1, form->is_share, form->is_loose};
 	return true;
@@ -217,7 +235,9 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 /* "(5 vs. 13 GB)": a ratio in front of it is of these. */
 static bool is_in_brackets(const struct al_sentence *s, const struct pair *pair)
 {
-	return pair->first > 0 && al_sentence_is(s, pair->first - 1, "(");
+	const size_t about = pair->first > 0 && al_sentence_is(s, pair->first - 1, "~");
+
+	return al_sentence_is(s, pair->first - about - 1, "(");
 }
 
 /* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
@@ -348,16 +368,6 @@ static int significant_digits(const struct al_word *word)
 	return (int)floor(log10(fmax(word->value, 1e-9))) + 1 + word->digits;
 }
 
-static bool is_slip(struct reader *r, const struct al_word *said, double point)
-{
-	return al_paper_is_digit_slip(r->out->arena,
-		&(struct al_paper_suspect){.printed = said->text,
-			.value = said->value,
-			.right = point,
-			.half = said->half_unit,
-			.digits = said->digits});
-}
-
 /* A statement that may be of something else. Which of the two is the old value is open; a single
  * digit shows nothing unless it is exact. */
 static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
@@ -384,7 +394,13 @@ static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
 		else if (is_near && found.low <= said->value + half
 			&& found.high >= said->value - half && found.high - found.low < 0.2 * point)
 			add(r, p, said, AL_CONSISTENT, "");
-		else if (is_near && i == 0 && is_slip(r, said, point))
+		else if (is_near && i == 0
+			&& al_paper_is_digit_slip(r->out->arena,
+				&(struct al_paper_suspect){.printed = said->text,
+					.value = said->value,
+					.right = point,
+					.half = said->half_unit,
+					.digits = said->digits}))
 			add(r, p, said, AL_INCONSISTENT, "");
 		else
 			continue;
@@ -448,15 +464,9 @@ static void read_fraction(struct al_sentence *s, size_t at)
 	static const struct {
 		const char *count, *name;
 		double p, q;
-	} fractions[] = {
-		{NULL, "half", 1, 2},
-		{"a", "third", 1, 3},
-		{"one", "third", 1, 3},
-		{"two", "thirds", 2, 3},
-		{"a", "quarter", 1, 4},
-		{"one", "quarter", 1, 4},
-		{"three", "quarters", 3, 4},
-	};
+	} fractions[] = {{NULL, "half", 1, 2}, {"a", "third", 1, 3}, {"one", "third", 1, 3},
+		{"two", "thirds", 2, 3}, {"a", "quarter", 1, 4}, {"one", "quarter", 1, 4},
+		{"three", "quarters", 3, 4}};
 	struct al_word *word = &s->words[at];
 
 	for (size_t i = 0; i < N_OF(fractions); i++) {
@@ -491,6 +501,10 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 	size_t n = 0, found = 0;
 	enum gap best = APART;
 
+	/* "3 3 %", "9 . 7 %" */
+	if (at > 0 && (s->words[at - 1].kind > AL_WORD_SIGN || al_sentence_is(s, at - 1, ".")))
+		return;
+
 	for (size_t i = 0; i < n_pairs; i++) {
 		const enum gap gap = find_gap(s, &pairs[i], at);
 		if (gap == APART || gap > best || !is_of_same(s, &pairs[i], at))
@@ -501,10 +515,7 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 	}
 	if (n != 1 || has_neighbor(s, pairs, n_pairs, found) || !can_divide(&pairs[found]))
 		return;
-	if (is_said_loosely(s, &pairs[found], at))
-		judge_loosely(r, &pairs[found], at);
-	else
-		judge(r, &pairs[found], at);
+	(is_said_loosely(s, &pairs[found], at) ? judge_loosely : judge)(r, &pairs[found], at);
 }
 
 static void read_sentence(struct reader *r)

@@ -2,8 +2,6 @@
 
 #include "scenario/scenario.h"
 
-#define N_OF(list) (sizeof(list) / sizeof(*(list)))
-
 /* Words from `first` up to `end`. */
 struct span {
 	size_t first, end;
@@ -25,11 +23,6 @@ static const char *join(struct al_arena *arena, const struct al_sentence *s, str
 		al_text_addf(&out, "%s%s", i > span.first && !s->words[i].is_joined ? " " : "",
 			s->words[i].text);
 	return al_strdup(arena, out.data);
-}
-
-static bool is_one_of(const struct al_word *word, const char *const *list, size_t n)
-{
-	return al_find_name(word->text, list, n) >= 0;
 }
 
 /* ---- what the sentence names ---- */
@@ -76,15 +69,12 @@ static bool find_model(struct stated *t, struct al_paper_subjects *subjects)
 
 static bool find_cache(struct stated *t)
 {
-	static const char *const whole[] = {"kv-cache", "kv-caches", "kvcache"};
-	static const char *const of[] = {"kv", "key-value"}, *const caches[] = {"cache", "caches"};
-	const struct al_word *w = t->s->words;
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->s->n; i++)
-		if (is_one_of(&w[i], whole, N_OF(whole))
-			|| (i > 0 && is_one_of(&w[i], caches, N_OF(caches))
-				&& is_one_of(&w[i - 1], of, N_OF(of)))) {
+		if (al_sentence_has(t->s, i, AL_WORDS_KV_CACHES)
+			|| (i > 0 && al_sentence_has(t->s, i, AL_WORDS_CACHES)
+				&& al_sentence_has(t->s, i - 1, AL_WORDS_KV))) {
 			t->cache = i;
 			n++;
 		}
@@ -123,14 +113,11 @@ static bool has_condition(const struct al_sentence *s)
 /* "The KV cache of Llama 3 8B at 8K tokens (batch 1, FP16) takes about 1 GiB". */
 static bool is_said_behind(const struct stated *t)
 {
-	static const char *const signs[] = {",", "(", ")", "=", ":", "~", "-", "@", "\u2248"};
-
 	for (size_t i = t->cache + 1; i < t->size; i++) {
 		const struct al_word *w = &t->s->words[i];
 		const bool is_known = (i >= t->model.first && i < t->model.end)
 			|| w->kind == AL_WORD_NUMBER || w->kind == AL_WORD_OTHER
-			|| (w->kind == AL_WORD_SIGN ? is_one_of(w, signs, N_OF(signs))
-						    : al_sentence_has(t->s, i, AL_WORDS_OF_CACHES));
+			|| al_sentence_has(t->s, i, AL_WORDS_OF_CACHES);
 		if (!is_known)
 			return false;
 	}
@@ -140,17 +127,10 @@ static bool is_said_behind(const struct stated *t)
 /* "16 GiB of KV cache", "16 GiB for its KV cache". */
 static bool is_said_before(const struct stated *t)
 {
-
 	for (size_t i = t->size + 1; i < t->cache; i++)
 		if (!al_sentence_has(t->s, i, AL_WORDS_BEFORE_CACHES))
 			return false;
 	return true;
-}
-
-static bool is_about(const struct stated *t)
-{
-
-	return t->size > 0 && al_sentence_has(t->s, t->size - 1, AL_WORDS_ABOUT);
 }
 
 /* ---- judging ---- */
@@ -222,7 +202,7 @@ void al_paper_read_stated(const struct al_sentence *sentence, const struct al_de
 	d.cells = cells;
 	d.n = 1;
 	d.fit = al_paper_best_reading(cells, 1, (enum al_paper_gb)d.options->gb);
-	judge(&d, &cell, is_about(&t));
+	judge(&d, &cell, al_sentence_has(sentence, t.size - 1, AL_WORDS_ABOUT));
 	al_deriving_note(&d);
 }
 
@@ -254,7 +234,9 @@ static int size_named(const struct stated *t, const struct al_paper_vocabulary *
 static bool read_size(const struct stated *t, const struct al_paper_vocabulary *v, size_t at,
 	struct al_paper_cell *out, size_t *end)
 {
-	const bool is_first = t->s->words[at].kind == AL_WORD_NUMBER;
+	const bool is_first = t->s->words[at].kind == AL_WORD_NUMBER
+		&& !al_sentence_has(t->s, at - 1,
+			AL_WORDS_EQUALS); /* "12 x 12 heads = 144 heads" */
 	const int size = size_named(t, v, at + is_first, end);
 	const bool has_sign = !is_first && al_sentence_has(t->s, *end, AL_WORDS_EQUALS);
 	const size_t number = is_first ? at : *end + (has_sign || al_sentence_is(t->s, *end, "of"));

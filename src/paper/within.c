@@ -224,6 +224,20 @@ static bool is_within(const struct al_paper_number *t, const struct range *range
 	return t->value >= range->low - slack && t->value <= range->high + slack;
 }
 
+/* A number that is the first of the others again shows no relation, nor does the mean of equal
+ * ones. */
+static bool is_repeated(const struct within *w, const struct relation *r, size_t row)
+{
+	const struct al_paper_number *t = at(w, row, r->t);
+
+	if (r->form == SUM)
+		return false;
+	for (size_t k = r->a; k <= (r->form == MEAN ? r->b : r->a); k++)
+		if (fabs(t->value - at(w, row, k)->value) > fmax(t->half, at(w, row, k)->half))
+			return false;
+	return true;
+}
+
 static bool try(const struct within *w, const struct relation *r, struct trial *out)
 {
 	const bool is_percentage = r->form == PERCENT || r->form == FALL || r->form == RISE;
@@ -233,7 +247,7 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		const struct al_paper_number *t = at(w, i, r->t);
 		struct range range;
-		if (t->half == 0 || !expect(w, r, i, &range))
+		if (t->half == 0 || !expect(w, r, i, &range) || is_repeated(w, r, i))
 			continue;
 		if (is_within(t, &range, share * t->half)) {
 			const double width = range.high - range.low + 2 * t->half;
@@ -306,6 +320,7 @@ static bool is_of_other_form(const struct within *w, const struct relation *r, s
 
 static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row)
 {
+	enum { FAR = 3 };
 	const struct al_paper_number *t = at(w, row, r->t);
 	struct range range;
 
@@ -314,12 +329,16 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 	const double right = (range.low + range.high) / 2;
 	if (right * t->value < 0) /* a fall may be printed as what was won */
 		return;
-	w->is_told[row] = true;
 	const struct al_paper_suspect suspect = {.printed = t->text,
 		.value = fabs(t->value),
 		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
+	/* What is far off is of something else. */
+	if ((suspect.value > FAR * suspect.right || FAR * suspect.value < suspect.right)
+		&& !al_paper_is_digit_slip(w->grid.arena, &suspect))
+		return;
+	w->is_told[row] = true;
 	al_paper_add_wrong(w->out, w->counts, &suspect,
 		&(struct al_paper_finding){.line = w->grid.sheet->table
 							   ->rows[w->grid.sheet->n_heads + row]

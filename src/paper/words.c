@@ -9,43 +9,24 @@ static const struct unit {
 	enum al_word_kind kind;
 	double scale;
 	const char *family; /* numbers of different ones are no two of a pair */
-} units[] = {
-	{"KiB", AL_WORD_NUMBER, 0x1p10, "bytes"},
-	{"MiB", AL_WORD_NUMBER, 0x1p20, "bytes"},
-	{"GiB", AL_WORD_NUMBER, 0x1p30, "bytes"},
-	{"TiB", AL_WORD_NUMBER, 0x1p40, "bytes"},
-	{"KB", AL_WORD_NUMBER, 1e3, "bytes"},
-	{"kB", AL_WORD_NUMBER, 1e3, "bytes"},
-	{"MB", AL_WORD_NUMBER, 1e6, "bytes"},
-	{"GB", AL_WORD_NUMBER, 1e9, "bytes"},
-	{"TB", AL_WORD_NUMBER, 1e12, "bytes"},
-	{"PFLOPs", AL_WORD_NUMBER, 1e15, "flops"},
-	{"TFLOPs", AL_WORD_NUMBER, 1e12, "flops"},
-	{"GFLOPs", AL_WORD_NUMBER, 1e9, "flops"},
-	{"PFLOP", AL_WORD_NUMBER, 1e15, "flops"},
-	{"TFLOP", AL_WORD_NUMBER, 1e12, "flops"},
-	{"GFLOP", AL_WORD_NUMBER, 1e9, "flops"},
-	{"ms", AL_WORD_NUMBER, 1e-3, "s"},
-	{"us", AL_WORD_NUMBER, 1e-6, "s"},
-	{"seconds", AL_WORD_NUMBER, 1, "s"},
-	{"s", AL_WORD_NUMBER, 1, "s"},
-	{"thousand", AL_WORD_NUMBER, 1e3, ""},
-	{"million", AL_WORD_NUMBER, 1e6, ""},
-	{"billion", AL_WORD_NUMBER, 1e9, ""},
-	{"k", AL_WORD_NUMBER, 1e3, ""},
-	{"K", AL_WORD_NUMBER, 1e3, ""},
-	{"M", AL_WORD_NUMBER, 1e6, ""},
-	{"B", AL_WORD_NUMBER, 1e9, ""},
-	{"T", AL_WORD_NUMBER, 1e12, ""},
-	{"%", AL_WORD_PERCENT, 1, "%"},
-	{"percent", AL_WORD_PERCENT, 1, "%"},
-	{"per cent", AL_WORD_PERCENT, 1, "%"},
-	{"x", AL_WORD_TIMES, 1, "x"},
-	{"\u00d7", AL_WORD_TIMES, 1, "x"},
-	{"times", AL_WORD_TIMES, 1, "x"},
-	{"-fold", AL_WORD_TIMES, 1, "x"},
-	{"fold", AL_WORD_TIMES, 1, "x"},
-};
+} units[] = {{"KiB", AL_WORD_NUMBER, 0x1p10, "bytes"}, {"MiB", AL_WORD_NUMBER, 0x1p20, "bytes"},
+	{"GiB", AL_WORD_NUMBER, 0x1p30, "bytes"}, {"TiB", AL_WORD_NUMBER, 0x1p40, "bytes"},
+	{"KB", AL_WORD_NUMBER, 1e3, "bytes"}, {"kB", AL_WORD_NUMBER, 1e3, "bytes"},
+	{"MB", AL_WORD_NUMBER, 1e6, "bytes"}, {"GB", AL_WORD_NUMBER, 1e9, "bytes"},
+	{"TB", AL_WORD_NUMBER, 1e12, "bytes"}, {"PFLOPs", AL_WORD_NUMBER, 1e15, "flops"},
+	{"TFLOPs", AL_WORD_NUMBER, 1e12, "flops"}, {"GFLOPs", AL_WORD_NUMBER, 1e9, "flops"},
+	{"PFLOP", AL_WORD_NUMBER, 1e15, "flops"}, {"TFLOP", AL_WORD_NUMBER, 1e12, "flops"},
+	{"GFLOP", AL_WORD_NUMBER, 1e9, "flops"}, {"ms", AL_WORD_NUMBER, 1e-3, "s"},
+	{"us", AL_WORD_NUMBER, 1e-6, "s"}, {"seconds", AL_WORD_NUMBER, 1, "s"},
+	{"s", AL_WORD_NUMBER, 1, "s"}, {"thousand", AL_WORD_NUMBER, 1e3, ""},
+	{"million", AL_WORD_NUMBER, 1e6, ""}, {"billion", AL_WORD_NUMBER, 1e9, ""},
+	{"k", AL_WORD_NUMBER, 1e3, ""}, {"K", AL_WORD_NUMBER, 1e3, ""},
+	{"M", AL_WORD_NUMBER, 1e6, ""}, {"B", AL_WORD_NUMBER, 1e9, ""},
+	{"T", AL_WORD_NUMBER, 1e12, ""}, {"%", AL_WORD_PERCENT, 1, "%"},
+	{"percent", AL_WORD_PERCENT, 1, "%"}, {"per cent", AL_WORD_PERCENT, 1, "%"},
+	{"x", AL_WORD_TIMES, 1, "x"}, {"\u00d7", AL_WORD_TIMES, 1, "x"},
+	{"times", AL_WORD_TIMES, 1, "x"}, {"-fold", AL_WORD_TIMES, 1, "x"},
+	{"fold", AL_WORD_TIMES, 1, "x"}};
 
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
@@ -111,28 +92,21 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	return *end == '\0';
 }
 
-/* Is the text right before `p`? A sign must have a space or a bracket before it. */
-static bool is_behind(const char *text, const char *p, const char *before)
-{
-	const size_t n = strlen(before);
-
-	if ((size_t)(p - text) < n || memcmp(p - n, before, n) != 0)
-		return false;
-	return n == strlen("->") || p - n == text || strchr(" (=~", p[-(ptrdiff_t)n - 1])
-		|| strcmp(before, "\u2192") == 0;
-}
-
 /* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
 static bool is_alone(const char *text, const char *p, const char *end, bool takes_sign)
 {
-	const bool is_signed = is_behind(text, p, "+") || is_behind(text, p, "-")
-		|| is_behind(text, p, "\u2212");
-	const bool is_free = is_behind(text, p, "\u2192") || is_behind(text, p, "->")
-		|| (takes_sign && is_signed);
-	const char before = p > text && !is_free ? p[-1] : ' ';
+	static const char arrow[] = "\u2192", minus[] = "\u2212";
+	const char before = p > text ? p[-1] : ' ', first = p > text + 1 ? p[-2] : ' ';
+	const char *symbol = p >= text + strlen(arrow) ? p - strlen(arrow) : "   ";
+	const bool is_signed = (strchr("+-", before) && strchr(" (=~", first))
+		|| memcmp(symbol, minus, strlen(minus)) == 0;
+	const bool is_free = (first == '-' && before == '>')
+		|| memcmp(symbol, arrow, strlen(arrow)) == 0 || (takes_sign && is_signed);
 
-	return !is_letter(before) && !isdigit((unsigned char)before)
-		&& !strchr("-+./_^*=<>\\", before) && !strchr("/^_*=+", *end ? *end : ' ')
+	return (is_free
+		       || (!is_letter(before) && !isdigit((unsigned char)before)
+			       && !strchr("-+./_^*=<>\\", before)))
+		&& !strchr("/^_*=+", *end ? *end : ' ')
 		&& !(*end == '-' && isdigit((unsigned char)end[1]));
 }
 
@@ -221,6 +195,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 		}
 		const bool is_joined = p > text && !isspace((unsigned char)p[-1]);
 		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
+			&& (is_joined || *p != '.')
 			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
 		if (*p == '.' && !ends && s->n > 0 && is_abbreviation(&s->words[s->n - 1])) {
 			p++;
