@@ -353,7 +353,7 @@ static bool has_sign(const struct al_sentence *s, size_t at, const char *sign)
 	return at > 0 && s->words[at].is_joined && strcmp(s->words[at - 1].text, sign) == 0;
 }
 
-/* -1: it falls, 1: it rises, 0: nothing tells. */
+/* -1: it falls, 1: it rises, 0: unknown. */
 static int direction_at(const struct al_sentence *s, size_t at)
 {
 	const bool falls = has_near(s, at, 3, AL_WORDS_FALLING) || has_sign(s, at, "-")
