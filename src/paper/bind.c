@@ -1,6 +1,8 @@
 /* Binding: tables and map into a scenario. */
 
+#include "formula/formula.h"
 #include "paper/binder.h"
+#include "scenario/printed.h"
 
 /* Lists a variant once; one that the catalog hasn't is known from data alone. */
 static void list_variant(struct al_binder *b, const char *variant)
@@ -297,6 +299,25 @@ static bool is_arithmetic(const char *value)
 	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
 }
 
+/* Why a claim can't be judged, whatever the map says: no number is printed, or its arithmetic has
+ * no value ("1/0", "(2"). NULL: it can. */
+static const char *find_fault(struct al_arena *arena, const struct al_paper_claim *claim)
+{
+	static const struct al_scope no_symbols = {0};
+	const struct al_formula *formula;
+	struct al_error err = {0};
+	struct al_printed printed;
+	AL_VALUE(value);
+
+	if (!al_printed_parse(&printed, arena, claim->printed))
+		return "what is printed is not a number";
+	if (!is_arithmetic(claim->value)
+		|| (al_formula_parse(arena, claim->value, AL_DIALECT_CELLS, &formula, &err)
+			&& al_formula_eval(formula, &no_symbols, &value, &err)))
+		return NULL;
+	return al_strdup(arena, err.message);
+}
+
 /* Can a path be one of the map's tables? */
 static bool names_table(const struct al_paper_map *map, const char *value)
 {
@@ -317,11 +338,13 @@ static void bind_annotated(struct al_binder *b)
 	for (size_t i = 0; i < paper->n_claims; i++) {
 		const struct al_paper_claim *claim = &paper->claims[i];
 		const bool is_named = with && names_any(with, claim->value);
-		if (!b->map->scenario && !is_named && !names_table(b->map, claim->value)
-			&& !is_arithmetic(claim->value)) {
+		const char *fault = find_fault(b->arena, claim);
+		if (!fault && !b->map->scenario && !is_named && !names_table(b->map, claim->value)
+			&& !is_arithmetic(claim->value))
+			fault = al_format(b->arena, "add \"%s\" to the map", claim->value);
+		if (fault) {
 			al_binder_add_gap(b, claim->line,
-				al_format(b->arena, "\\claim{%s}: add \"%s\" to the map",
-					claim->printed, claim->value));
+				al_format(b->arena, "\\claim{%s}: %s", claim->printed, fault));
 			continue;
 		}
 		al_binder_begin_claim(b, claim->line, claim->printed, NULL);

@@ -85,8 +85,9 @@ static void explain(struct linter *l, const struct al_paper_site *site, mpq_srcp
 		.is_bytes = unit && strchr(unit, 'B') && strcmp(unit, "B") != 0};
 	const struct al_paper_cause cause = al_paper_find_cause(l->arena, &suspect);
 
-	const char *instead = al_paper_instead(l->arena, site->printed, suspect.right,
-		printed->digits);
+	const char *instead = fabs(suspect.right) < 0x1p53
+		? al_paper_instead(l->arena, site->printed, suspect.right, printed->digits)
+		: al_exact_decimal(l->arena, value, printed->digits);
 
 	finding->cause = cause.name;
 	finding->note = !cause.name ? al_format(l->arena, "erratum? write %s", instead)
