@@ -343,11 +343,24 @@ static bool tell(struct calibrating *c, const struct al_calibration *calibration
 		&& al_checkpoint_check_unchanged(checkpoint, err);
 }
 
+/* What an earlier run kept of this recording: not of models in memory. */
+static bool find_unfinished(const struct calibrating *c, const struct al_calibration *calibration,
+	const struct al_kept_memory *taken, struct al_unfinished *out, struct al_error *err)
+{
+	const struct al_running *running = c->model.running;
+
+	return al_mount_now()
+		|| al_unfinished_find(out, calibration, &running->network, &running->all, c->path,
+			taken, err);
+}
+
 static bool record(struct calibrating *c, struct al_calibration *calibration,
-	const struct al_statistics_taker *taker, struct al_pass_state *state, struct al_error *err)
+	const struct al_statistics_taker *taker, struct al_unfinished *unfinished,
+	struct al_error *err)
 {
 	struct al_running *running = c->model.running;
-	const int64_t n_passed = state ? state->n_passed : 0;
+	struct al_pass_state *state = unfinished->state.path ? &unfinished->state : NULL;
+	const int64_t n_passed = unfinished->state.n_passed;
 
 	if (c->options->has_behavior && n_passed == 0
 		&& !al_calibration_record_behavior(calibration, &running->network, c->model.watch,
@@ -366,51 +379,52 @@ static bool record(struct calibrating *c, struct al_calibration *calibration,
 }
 
 static bool record_imatrix(struct calibrating *c, struct al_calibration *calibration,
-	struct al_error *err)
+	struct al_unfinished *unfinished, struct al_error *err)
 {
 	const struct al_input_options *input = &c->options->input;
 	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
-	struct al_imatrix_writer *writer = al_imatrix_writer_create(&c->model.file->view);
+	struct al_imatrix_writer *writer = al_imatrix_writer_create(&c->model.file->view,
+		calibration);
 
 	al_arena_defer(&c->session->arena, al_imatrix_writer_destroy, writer);
-	if (!record(c, calibration, &(struct al_statistics_taker){al_imatrix_writer_put, writer},
-		    NULL, err))
+	if (!find_unfinished(c, calibration, al_imatrix_writer_taken(writer), unfinished, err)
+		|| !record(c, calibration,
+			&(struct al_statistics_taker){al_imatrix_writer_put, writer}, unfinished,
+			err))
 		return false;
 	al_table_note(c->session->tables[0],
 		"the imatrix covers attention's weights, with means and mean squares "
 		"of their inputs; llama.cpp quantizes other tensors without one, and "
 		"refuses types that need it");
-	return al_imatrix_writer_write(writer, calibration, dataset, c->path, err);
+	return al_imatrix_writer_write(writer, dataset, c->path, err);
 }
 
-/* Into a file that is gone on with. */
-static bool record_on(struct calibrating *c, struct al_calibration *calibration,
+static bool record_folder(struct calibrating *c, struct al_calibration *calibration,
 	struct al_unfinished *unfinished, struct al_error *err)
 {
-	const bool is_kept = !al_mount_now()
-		&& al_calibration_is_by_layer(&c->model.running->network);
 	struct al_calibration_writer *writer;
 
-	if (is_kept)
-		al_unfinished_find(unfinished, calibration, &c->model.running->network,
-			&c->model.running->all, c->path);
-	if (!(is_kept ? al_calibration_writer_create_kept(&writer, calibration, c->path,
-		      unfinished->written, err)
-		      : al_calibration_writer_create(&writer, calibration, c->path, err)))
+	if (!find_unfinished(c, calibration, NULL, unfinished, err)
+		|| !(unfinished->state.path
+				? al_calibration_writer_create_kept(&writer, calibration, c->path,
+					unfinished->written, err)
+				: al_calibration_writer_create(&writer, calibration, c->path, err)))
 		return false;
 	unfinished->writer = writer;
 	if (record(c, calibration, &(struct al_statistics_taker){al_calibration_writer_put, writer},
-		    is_kept ? &unfinished->state : NULL, err))
+		    unfinished, err))
 		return al_calibration_writer_commit(writer, err);
 	al_calibration_writer_abandon(writer);
 	return false;
 }
 
-static bool record_folder(struct calibrating *c, struct al_calibration *calibration,
+static bool record_target(struct calibrating *c, struct al_calibration *calibration,
 	struct al_error *err)
 {
 	struct al_unfinished unfinished = {0};
-	const bool ok = record_on(c, calibration, &unfinished, err);
+	const bool ok = is_imatrix(c->options->target)
+		? record_imatrix(c, calibration, &unfinished, err)
+		: record_folder(c, calibration, &unfinished, err);
 
 	al_unfinished_finish(&unfinished, ok);
 	return ok;
@@ -426,8 +440,7 @@ static bool record_all(struct calibrating *c, struct al_error *err)
 			(size_t)c->options->n_folds, err)
 		&& (!c->options->has_behavior
 			|| al_calibration_begin_behavior(calibration, &running->network, err))
-		&& (is_imatrix(c->options->target) ? record_imatrix(c, calibration, err)
-						   : record_folder(c, calibration, err));
+		&& record_target(c, calibration, err);
 }
 
 static bool run_calibrate(struct al_session *session, struct al_error *err)

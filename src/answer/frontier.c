@@ -143,22 +143,15 @@ static struct al_kept *open_kept(struct al_kept *kept, const struct al_audit_run
 	const struct al_running *model)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
-	const struct al_batch *all = &model->all;
-	AL_TEXT(words);
+	const uint64_t numbers[] = {al_network_fingerprint(&model->network, &model->all),
+		calibration->source, calibration->n_folds};
 
 	if (al_mount_now())
 		return NULL;
-	al_text_addf(&words, "%s %s %" PRIx64 " %zu", al_version(), run->kernel,
-		calibration->source, calibration->n_folds);
-	uint64_t hash = al_hash(AL_HASH_EMPTY, words.data, words.length);
-	hash = al_hash(hash, calibration->sequences,
-		calibration->n_sequences * sizeof(*calibration->sequences));
-	for (size_t i = 0; i < all->n_sequences; i++) {
-		const uint64_t sequence = al_sequence_fingerprint(all, i);
-		hash = al_hash(hash, &sequence, sizeof(sequence));
-	}
+	const uint64_t hash = al_hash(al_hash(AL_HASH_EMPTY, numbers, sizeof(numbers)),
+		calibration->sequences, calibration->n_sequences * sizeof(*calibration->sequences));
 	return al_kept_open(kept, al_format(&run->session->arena, "%s.frontier", calibration->path),
-		       hash, al_frontier_bytes(all), NULL)
+		       hash, al_frontier_bytes(&model->all), NULL)
 		? kept
 		: NULL;
 }

@@ -10,7 +10,6 @@
 #include "base/mount.h"
 #include "base/temporary.h"
 #include "formats/format.h"
-#include "linalg/kernel.h"
 
 struct shrinking {
 	struct al_session *session;
@@ -178,18 +177,14 @@ static bool write_copy(struct shrinking *s, struct al_error *err)
 /* Of all that they hang on. */
 static uint64_t fingerprint(const struct shrinking *s)
 {
-	const struct al_batch *all = &s->running->all;
 	const struct al_shrink_goal *goal = &s->goal;
 	AL_TEXT(words);
 
-	al_text_addf(&words, "%s %s %" PRIx64 " %a %d %a %d %d %" PRId64 " %d", al_version(),
-		al_blas_kernel(), s->source, goal->limit, goal->is_divergence, goal->budget,
-		goal->of_file, goal->of_cache, goal->context, s->from.is_gguf);
-	uint64_t hash = al_hash(AL_HASH_EMPTY, words.data, words.length);
-	hash = al_hash_block(hash, (const unsigned char *)all->begin,
-		(all->n_sequences + 1) * sizeof(*all->begin));
-	return al_hash_block(hash, (const unsigned char *)all->tokens,
-		al_batch_tokens(all) * sizeof(*all->tokens));
+	al_text_addf(&words, "%" PRIx64 " %" PRIx64 " %a %d %a %d %d %" PRId64 " %d",
+		al_network_fingerprint(&s->running->network, &s->running->all), s->source,
+		goal->limit, goal->is_divergence, goal->budget, goal->of_file, goal->of_cache,
+		goal->context, s->from.is_gguf);
+	return al_hash(AL_HASH_EMPTY, words.data, words.length);
 }
 
 static bool open_trials(struct shrinking *s, struct al_error *err)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "catalog/engine.h"
 #include "catalog/family.h"
 #include "catalog/cache.h"
@@ -62,6 +63,7 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 		|| (al_catalog_is_path(name) && !al_family_check(family, doc, catalog, err)))
 		return false;
 	family->file = al_strdup(&catalog->arena, name);
+	family->hash = al_hash_block(AL_HASH_EMPTY, (const unsigned char *)doc->text, doc->length);
 	*item = family;
 	return true;
 }

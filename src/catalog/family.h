@@ -366,6 +366,7 @@ struct al_architecture {
 struct al_family {
 	const char *name, *title, *source;
 	const char *file; /* as the catalog finds it: a name, or a path */
+	uint64_t hash; /* of its text */
 	struct al_texts model_types;
 	struct al_family_component *components; /* none: text alone */
 	size_t n_components;

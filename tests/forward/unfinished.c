@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/file.h"
 #include "linalg/linalg.h"
-#include "model/calibration/calibration.h"
+#include "model/calibration/imatrix_write.h"
 #include "tests/forward/tiny.h"
 
 enum { NEVER = 1 << 20 };
@@ -26,26 +26,36 @@ static void must(bool ok, const struct al_error *err)
 		fail_msg("%s", err->message);
 }
 
-static void open_case(struct opened *o, const char *path)
+static void open_network(struct opened *o)
 {
 	const struct al_view_options options = {.runs = true};
 	struct al_error err;
 
-	o->tiny = tiny_read(path);
-	test_folder_make(&o->folder);
-	tiny_write(o->tiny->state_dict, o->tiny->more, &o->folder);
 	o->catalog = al_catalog_create();
 	must(al_checkpoint_open(&o->checkpoint, o->folder.path, &err), &err);
 	must(al_model_view_open(&o->view, o->catalog, &o->checkpoint, &options, &err), &err);
 	must(al_network_open(&o->network, &o->view, &err), &err);
 }
 
-static void close_case(struct opened *o)
+static void close_network(struct opened *o)
 {
 	al_network_close(&o->network);
 	al_model_view_close(&o->view);
 	al_checkpoint_close(&o->checkpoint);
 	al_catalog_destroy(o->catalog);
+}
+
+static void open_case(struct opened *o, const char *path)
+{
+	o->tiny = tiny_read(path);
+	test_folder_make(&o->folder);
+	tiny_write(o->tiny->state_dict, o->tiny->more, &o->folder);
+	open_network(o);
+}
+
+static void close_case(struct opened *o)
+{
+	close_network(o);
 	test_folder_remove(&o->folder);
 	tiny_finish(o->tiny);
 }
@@ -64,39 +74,94 @@ static bool count(void *context, const char *part, size_t done, size_t n)
 	return steps->n++ < steps->most;
 }
 
-/* How many layers it went on behind. */
-static int64_t record(struct opened *o, const char *path, bool has_behavior, struct steps *steps)
-{
-	const struct al_watch watch = {count, steps};
-	const struct al_batch *all = &o->tiny->batch;
+/* Of a recording that may be ended. */
+struct recording {
+	struct opened *o;
+	const char *path;
+	bool has_behavior;
+	struct al_watch watch;
 	struct al_calibration calibration;
-	struct al_calibration_writer *writer;
 	struct al_unfinished unfinished;
+	int64_t n_passed; /* layers that an earlier one is behind */
+};
+
+static bool pass(struct recording *r, const struct al_statistics_taker *taker)
+{
+	struct al_network *network = &r->o->network;
 	struct al_error err;
 
-	must(al_calibration_begin(&calibration, &o->network, all, 2, &err), &err);
-	if (has_behavior)
-		must(al_calibration_begin_behavior(&calibration, &o->network, &err), &err);
-	al_unfinished_find(&unfinished, &calibration, &o->network, all, path);
-	unfinished.state.seconds = 0;
-	const int64_t n_passed = unfinished.state.n_passed;
-	must(al_calibration_writer_create_kept(&writer, &calibration, path, unfinished.written,
-		     &err),
+	return (!r->has_behavior || r->n_passed > 0
+		       || al_calibration_record_behavior(&r->calibration, network, &r->watch, &err))
+		&& al_calibration_record(&r->calibration, network, &r->o->tiny->batch, taker,
+			&r->watch, &r->unfinished.state, &err);
+}
+
+static void find(struct recording *r, const struct al_kept_memory *taken)
+{
+	struct al_error err;
+
+	must(al_unfinished_find(&r->unfinished, &r->calibration, &r->o->network, &r->o->tiny->batch,
+		     r->path, taken, &err),
 		&err);
-	unfinished.writer = writer;
-	bool ok = !has_behavior || n_passed > 0
-		|| al_calibration_record_behavior(&calibration, &o->network, &watch, &err);
-	ok = ok
-		&& al_calibration_record(&calibration, &o->network, all,
-			&(struct al_statistics_taker){al_calibration_writer_put, writer}, &watch,
-			&unfinished.state, &err);
+	r->unfinished.state.seconds = 0;
+	r->n_passed = r->unfinished.state.n_passed;
+}
+
+static bool record_imatrix(struct recording *r)
+{
+	struct al_imatrix_writer *writer = al_imatrix_writer_create(&r->o->view, &r->calibration);
+	struct al_error err;
+
+	find(r, al_imatrix_writer_taken(writer));
+	const bool ok = pass(r, &(struct al_statistics_taker){al_imatrix_writer_put, writer});
+	if (ok)
+		must(al_imatrix_writer_write(writer, "tokens", r->path, &err), &err);
+	al_imatrix_writer_destroy(writer);
+	return ok;
+}
+
+static bool record_file(struct recording *r)
+{
+	struct al_calibration_writer *writer;
+	struct al_error err;
+
+	find(r, NULL);
+	must(al_calibration_writer_create_kept(&writer, &r->calibration, r->path,
+		     r->unfinished.written, &err),
+		&err);
+	r->unfinished.writer = writer;
+	const bool ok = pass(r, &(struct al_statistics_taker){al_calibration_writer_put, writer});
 	if (ok)
 		must(al_calibration_writer_commit(writer, &err), &err);
 	else
 		al_calibration_writer_abandon(writer);
+	return ok;
+}
+
+static void begin(struct recording *r)
+{
+	struct al_network *network = &r->o->network;
+	struct al_error err;
+
+	must(al_calibration_begin(&r->calibration, network, &r->o->tiny->batch, 2, &err), &err);
+	if (r->has_behavior)
+		must(al_calibration_begin_behavior(&r->calibration, network, &err), &err);
+}
+
+/* How many layers it went on behind. */
+static int64_t record(struct opened *o, const char *path, bool has_behavior, struct steps *steps)
+{
+	struct recording r = {.o = o,
+		.path = path,
+		.has_behavior = has_behavior,
+		.watch = {count, steps}};
+
+	begin(&r);
+	const bool ok = al_ends_with(path, ".imatrix") ? record_imatrix(&r) : record_file(&r);
+	const int64_t n_passed = r.n_passed;
 	assert_int_equal(ok, steps->n <= steps->most);
-	al_unfinished_finish(&unfinished, ok);
-	al_calibration_finish(&calibration);
+	al_unfinished_finish(&r.unfinished, ok);
+	al_calibration_finish(&r.calibration);
 	return n_passed;
 }
 
@@ -111,7 +176,7 @@ static void compare(const char *path, const struct al_text *expected)
 }
 
 /* Ended before each step, and a second time in the run that goes on. */
-static void check(const char *name, bool has_behavior)
+static void check(const char *name, const char *file, bool has_behavior)
 {
 	char whole[256], ended[256];
 	struct steps steps = {0, NEVER};
@@ -122,8 +187,8 @@ static void check(const char *name, bool has_behavior)
 
 	open_case(&o, name);
 	test_folder_make(&folder);
-	test_path(whole, &folder, "whole.safetensors");
-	test_path(ended, &folder, "ended.safetensors");
+	test_path(whole, &folder, al_format(&o.view.arena, "whole%s", file));
+	test_path(ended, &folder, al_format(&o.view.arena, "ended%s", file));
 	assert_int_equal(record(&o, whole, has_behavior, &steps), 0);
 	must(al_file_read(&expected, whole, 1 << 30, &err), &err);
 	const size_t n_layers = (size_t)o.network.n_layers;
@@ -146,9 +211,30 @@ static void check(const char *name, bool has_behavior)
 static void ended_recordings(void **state)
 {
 	(void)state;
-	check("tests/data/forward/llama.json", false);
-	check("tests/data/forward/llama.json", true);
-	check("tests/data/forward/bert.json", false);
+	check("tests/data/forward/llama.json", ".safetensors", false);
+	check("tests/data/forward/llama.json", ".safetensors", true);
+	check("tests/data/forward/llama.json", ".imatrix", false);
+	check("tests/data/forward/bert.json", ".safetensors", false);
+}
+
+/* Layers that share weights are one module, complete behind the last of them. */
+static void shared_weights(void **state)
+{
+	(void)state;
+	check("tests/data/forward/albert.json", ".safetensors", false);
+	check("tests/data/forward/albert.json", ".imatrix", false);
+}
+
+/* How many layers a recording would go on behind. */
+static int64_t found(struct opened *o, const char *path)
+{
+	struct recording r = {.o = o, .path = path};
+
+	begin(&r);
+	find(&r, NULL);
+	al_unfinished_finish(&r.unfinished, false);
+	al_calibration_finish(&r.calibration);
+	return r.n_passed;
 }
 
 /* Of another recording, cut, or with a byte that changed: it begins again, or says so. */
@@ -166,16 +252,11 @@ static void states_that_are_wrong(void **state)
 	record(&o, path, false, &(struct steps){0, 1});
 	must(al_file_read(&bytes, kept, 1 << 30, &err), &err);
 	for (size_t i = 0; i < bytes.length; i += 37) {
-		struct al_calibration calibration;
-		struct al_unfinished unfinished;
 		bytes.data[i] ^= 1;
 		test_write(kept, bytes.data, i % 2 ? bytes.length : i);
-		must(al_calibration_begin(&calibration, &o.network, &o.tiny->batch, 2, &err), &err);
-		al_unfinished_find(&unfinished, &calibration, &o.network, &o.tiny->batch, path);
+		const int64_t n_passed = found(&o, path);
 		if (i % 2 == 0)
-			assert_int_equal(unfinished.state.n_passed, 0);
-		al_unfinished_finish(&unfinished, false);
-		al_calibration_finish(&calibration);
+			assert_int_equal(n_passed, 0);
 		bytes.data[i] ^= 1;
 	}
 	test_write(kept, bytes.data, bytes.length);
@@ -183,11 +264,38 @@ static void states_that_are_wrong(void **state)
 	close_case(&o);
 }
 
+/* Of the same tensors by another config. */
+static void other_configs(void **state)
+{
+	char path[256], config[256];
+	struct opened o;
+	AL_TEXT(text);
+	struct al_error err;
+
+	(void)state;
+	open_case(&o, "tests/data/forward/llama.json");
+	test_path(path, &o.folder, "a.safetensors");
+	test_path(config, &o.folder, "config.json");
+	record(&o, path, false, &(struct steps){0, 1});
+	assert_int_equal(found(&o, path), 1);
+	must(al_file_read(&text, config, 1 << 20, &err), &err);
+	char *activation = strstr(text.data, "silu");
+	assert_non_null(activation);
+	memcpy(activation, "relu", 4);
+	test_write(config, text.data, text.length);
+	close_network(&o);
+	open_network(&o);
+	assert_int_equal(found(&o, path), 0);
+	close_case(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ended_recordings),
+		cmocka_unit_test(shared_weights),
 		cmocka_unit_test(states_that_are_wrong),
+		cmocka_unit_test(other_configs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

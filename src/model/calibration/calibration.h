@@ -176,23 +176,25 @@ bool al_calibration_writer_commit(struct al_calibration_writer *writer,
 	struct al_error *err) AL_MUST_CHECK;
 void al_calibration_writer_abandon(void *writer);
 
-/* A recording that was ended in the middle goes on behind the last layer that was kept:
- * path.unfinished is the file so far, path.state the rest. */
+/* A recording that was ended in the middle goes on behind the last layer that was kept: path.state
+ * has what was added up, and what modules gave is in path.unfinished or in the taker's memory. */
 struct al_unfinished {
 	struct al_pass_state state;
 	struct al_arena arena;
 	uint64_t written; /* bytes of the file, when it was kept */
-	struct al_calibration_writer *writer; /* with its place in the file */
+	struct al_calibration_writer *writer; /* with its place in the file; NULL: there is none */
 };
 
 /* Finds out where it goes on: state.n_passed and `written` are 0 where nothing was kept by the same
- * recording, one of this calibration, which is begun, of these tokens. Modules must be layers'. */
-void al_unfinished_find(struct al_unfinished *unfinished, const struct al_calibration *calibration,
-	const struct al_network *network, const struct al_batch *all, const char *path);
+ * recording, one of this calibration, which is begun, of these tokens. `taken`: the taker's memory;
+ * NULL: it has none. To be finished on failure, too. */
+bool al_unfinished_find(struct al_unfinished *unfinished, const struct al_calibration *calibration,
+	const struct al_network *network, const struct al_batch *all, const char *path,
+	const struct al_kept_memory *taken, struct al_error *err) AL_MUST_CHECK;
 /* Removes the state where the file is complete. Safe on a zeroed struct. */
 void al_unfinished_finish(struct al_unfinished *unfinished, bool is_complete);
 
-/* Is each module a layer's, in their order? */
+/* Is each module a layer's, in their order? Else moments are complete behind the last layer. */
 bool al_calibration_is_by_layer(const struct al_network *network);
 
 /* All of it. */
@@ -251,6 +253,9 @@ static inline bool al_calibration_has(const struct al_calibration *calibration,
 /* How many queries there are of a counted kind, in all folds. */
 int64_t al_calibration_queries(const struct al_calibration *calibration, enum al_queries queries);
 
+/* Room for its moments, unless it is there. */
+bool al_statistics_make_room(const struct al_calibration *calibration,
+	struct al_module_statistics *module, struct al_error *err) AL_MUST_CHECK;
 void al_statistics_drop_moments(struct al_module_statistics *module);
 
 /* Sums by fold from a tensor [n_folds][numbers]. The caller finishes them, on failure too. */

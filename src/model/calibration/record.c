@@ -216,15 +216,14 @@ static bool add_part(struct recording *r, const struct part *p, struct al_view_f
 		&& (!r->taker || add_moments(p, o, err));
 }
 
-/* Room for its moments, once. */
-static bool make_room(const struct recording *r, struct al_module_statistics *module,
-	struct al_error *err)
+bool al_statistics_make_room(const struct al_calibration *calibration,
+	struct al_module_statistics *module, struct al_error *err)
 {
 	for (int kind = 0; kind < AL_N_LARGE; kind++)
 		if (!module->of[kind].data
 			&& !al_matrix_init(&module->of[kind],
 				al_statistics_length(module, (enum al_statistic_kind)kind),
-				r->calibration->n_folds, err))
+				calibration->n_folds, err))
 			return false;
 	return true;
 }
@@ -255,7 +254,7 @@ static bool add_layer(void *context, const struct al_layer *layer, const struct 
 	struct part p = {.layer = layer, .trace = trace, .of = module->of};
 	AL_SCRATCH(scratch);
 
-	if ((r->taker && !make_room(r, module, err))
+	if ((r->taker && !al_statistics_make_room(r->calibration, module, err))
 		|| !make_part_room(r, &p, &scratch, trace->input.rows, o.rows, err))
 		return false;
 	for (p.fold = 0; p.fold < r->calibration->n_folds; p.fold++) {

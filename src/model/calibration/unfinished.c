@@ -2,29 +2,18 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "linalg/kernel.h"
 #include "model/calibration/calibration.h"
 
 static const double SECONDS = 5; /* so that keeping costs nothing that can be measured */
 
-static uint64_t add_text(uint64_t hash, const char *text)
-{
-	return al_hash(hash, text, strlen(text) + 1);
-}
-
 /* Of all that its numbers hang on. */
-static uint64_t fingerprint(const struct al_calibration *calibration, const struct al_batch *all)
+static uint64_t fingerprint(const struct al_calibration *calibration,
+	const struct al_network *network, const struct al_batch *all)
 {
-	const uint64_t numbers[] = {calibration->source, calibration->n_folds, all->first_sequence,
+	const uint64_t numbers[] = {calibration->source, calibration->n_folds,
 		al_calibration_has(calibration, AL_STATISTIC_RANDOM_SUCCESSORS)};
-	uint64_t hash = add_text(AL_HASH_EMPTY, al_version());
 
-	hash = add_text(hash, al_blas_kernel());
-	hash = al_hash_block(hash, (const unsigned char *)numbers, sizeof(numbers));
-	hash = al_hash_block(hash, (const unsigned char *)all->begin,
-		(all->n_sequences + 1) * sizeof(*all->begin));
-	return al_hash_block(hash, (const unsigned char *)all->tokens,
-		al_batch_tokens(all) * sizeof(*all->tokens));
+	return al_hash(al_network_fingerprint(network, all), numbers, sizeof(numbers));
 }
 
 static void add(struct al_unfinished *u, struct al_kept_memory *own, void *data, size_t length)
@@ -33,41 +22,57 @@ static void add(struct al_unfinished *u, struct al_kept_memory *own, void *data,
 		own[u->state.n_own++] = (struct al_kept_memory){data, length};
 }
 
-/* All but moments, which are in the file. */
-static void list_own(struct al_unfinished *u, const struct al_calibration *calibration)
+static void add_module(struct al_unfinished *u, struct al_kept_memory *own,
+	const struct al_calibration *calibration, const struct al_module_statistics *module)
 {
+	add(u, own, module->tokens, calibration->n_folds * sizeof(double));
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++)
+		add(u, own, module->of[kind].data,
+			module->of[kind].rows * module->of[kind].cols * sizeof(double));
+}
+
+/* Where a module is complete behind its layer, its moments are taken; else they are kept, too. */
+static bool list_own(struct al_unfinished *u, const struct al_calibration *calibration,
+	const struct al_network *network, const struct al_kept_memory *taken, struct al_error *err)
+{
+	const bool is_taken = al_calibration_is_by_layer(network);
 	struct al_kept_memory *own = al_new_array(&u->arena, struct al_kept_memory,
-		1 + calibration->n_modules * (1 + AL_N_STATISTICS));
+		2 + calibration->n_modules * (1 + AL_N_STATISTICS));
 
 	u->state.own = own;
 	add(u, own, &u->written, sizeof(u->written));
+	if (taken)
+		add(u, own, taken->data, taken->length);
 	for (size_t i = 0; i < calibration->n_modules; i++) {
-		struct al_module_statistics *module = &calibration->modules[i];
-		add(u, own, module->tokens, calibration->n_folds * sizeof(double));
-		for (int kind = AL_N_LARGE; kind < AL_N_STATISTICS; kind++)
-			add(u, own, module->of[kind].data,
-				module->of[kind].rows * module->of[kind].cols * sizeof(double));
+		if (!is_taken
+			&& !al_statistics_make_room(calibration, &calibration->modules[i], err))
+			return false;
+		add_module(u, own, calibration, &calibration->modules[i]);
 	}
+	return true;
 }
 
 static bool keep_file(void *context, struct al_error *err)
 {
 	struct al_unfinished *u = context;
 
-	return al_calibration_writer_keep(u->writer, &u->written, err);
+	return !u->writer || al_calibration_writer_keep(u->writer, &u->written, err);
 }
 
-void al_unfinished_find(struct al_unfinished *u, const struct al_calibration *calibration,
-	const struct al_network *network, const struct al_batch *all, const char *path)
+bool al_unfinished_find(struct al_unfinished *u, const struct al_calibration *calibration,
+	const struct al_network *network, const struct al_batch *all, const char *path,
+	const struct al_kept_memory *taken, struct al_error *err)
 {
-	*u = (struct al_unfinished){.state = {.of = fingerprint(calibration, all),
+	*u = (struct al_unfinished){.state = {.of = fingerprint(calibration, network, all),
 					    .seconds = SECONDS,
 					    .before = keep_file,
 					    .context = u}};
 	al_arena_init(&u->arena);
 	u->state.path = al_format(&u->arena, "%s.state", path);
-	list_own(u, calibration);
+	if (!list_own(u, calibration, network, taken, err))
+		return false;
 	al_pass_state_find(&u->state, network, all);
+	return true;
 }
 
 void al_unfinished_finish(struct al_unfinished *u, bool is_complete)

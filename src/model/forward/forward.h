@@ -75,6 +75,10 @@ bool al_network_check_tokens(const struct al_network *network, const struct al_b
 bool al_network_named_tokens(const struct al_network *network, const char *key, int32_t *out,
 	size_t room, size_t *n, struct al_error *err) AL_MUST_CHECK;
 
+/* Of all that a pass's numbers hang on but the checkpoint's tensors: the version, the BLAS kernel,
+ * the config, the family and the tokens. */
+uint64_t al_network_fingerprint(const struct al_network *network, const struct al_batch *all);
+
 /* ---- layer by layer ---- */
 
 struct al_layer;

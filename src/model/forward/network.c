@@ -1,6 +1,8 @@
 /* A model that runs, by its family's definition and its config's values. */
 
+#include "base/hash.h"
 #include "catalog/config.h"
+#include "linalg/kernel.h"
 #include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
@@ -383,4 +385,30 @@ bool al_network_check_tokens(const struct al_network *network, const struct al_b
 			return al_in(err, "sequence %zu (counted from 0)",
 				batch->first_sequence + i);
 	return true;
+}
+
+/* ---- what its numbers hang on ---- */
+
+static uint64_t hash_tokens(uint64_t hash, const struct al_batch *all)
+{
+	hash = al_hash_block(hash, (const unsigned char *)all->begin,
+		(all->n_sequences + 1) * sizeof(*all->begin));
+	return al_hash_block(hash, (const unsigned char *)all->tokens,
+		al_batch_tokens(all) * sizeof(*all->tokens));
+}
+
+uint64_t al_network_fingerprint(const struct al_network *network, const struct al_batch *all)
+{
+	const struct al_model_view *view = network->view;
+	AL_TEXT(words);
+
+	al_text_addf(&words, "%s %s %" PRIx64 " %zu ", al_version(), al_blas_kernel(),
+		view->family->hash, all->first_sequence);
+	for (size_t i = 0; i < view->n_modules; i++)
+		al_text_addf(&words, "%" PRId64 ":%" PRId64 " ", view->modules[i].n_heads,
+			view->modules[i].n_kv_heads);
+	al_json_add_compact(&words, view->config.root);
+	return hash_tokens(al_hash_block(AL_HASH_EMPTY, (const unsigned char *)words.data,
+				   words.length),
+		all);
 }
