@@ -143,15 +143,16 @@ static bool open_data(struct al_session *session, const struct al_checkpoint *or
 }
 
 /* On the tokens that W_O was fitted to, if there are any: on others it costs more. */
-static void next(struct al_session *session, const char *file)
+static void next(struct al_session *session, const struct al_compress_words *o)
 {
-	static const struct al_option_group taken[] = {{al_layout_rows, 0}, {al_input_rows, 0},
-		{NULL, 0}};
+	/* the first row is --heads */
+	const struct al_option_group taken[] = {{al_layout_rows + o->leaves_heads, 0},
+		{al_input_rows, 0}, {NULL, 0}};
 	struct al_arena *arena = &session->arena;
 	const char *config = al_session_word(session, 1);
 
 	al_session_next(session, "attnledger verify %s %s%s%s%s",
-		al_shell_word(arena, al_session_word(session, 0)), al_shell_word(arena, file),
+		al_shell_word(arena, al_session_word(session, 0)), al_shell_word(arena, o->file),
 		config ? " " : "", config ? al_shell_word(arena, config) : "",
 		al_session_options_text(session, taken));
 }
@@ -169,14 +170,17 @@ static void choose_dtype(const struct al_checkpoint *checkpoint,
 
 static bool run_compress(struct al_session *session, struct al_error *err)
 {
-	const struct al_compress_words *o = session->options;
+	struct al_compress_words words = *(const struct al_compress_words *)session->options;
+	const struct al_compress_words *o = &words;
 	struct al_compress_options options;
 
-	if (!al_compress_read(session, &options, err))
+	if (!al_compress_read(session, &words, &options, err))
 		return false;
 	struct al_opened_checkpoint *original = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
 	struct al_opened_checkpoint *opened = original;
+	if (!original && o->leaves_heads && al_path_kind(al_session_word(session, 0)))
+		return al_in(err, "--heads %s without --rank is what gqa leaves", o->ranks);
 	if (!original
 		|| !al_session_translate(session, &o->layout,
 			al_translation_for(original->checkpoint, o->file), &opened, err))
@@ -193,7 +197,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 			options.data.calibration
 				? al_calibration_say_few(&session->arena, options.data.calibration)
 				: ""));
-	next(session, o->file);
+	next(session, o);
 	return true;
 }
 

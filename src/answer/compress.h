@@ -17,13 +17,15 @@ struct al_compress_words {
 	int measure, side, refit, quality; /* quality -1: not given */
 	bool force;
 	struct al_input_options input;
+	bool leaves_heads; /* set by al_compress_read: `ranks` is what --heads gave */
 };
 
 extern const struct al_option_group al_compress_groups[];
 
-/* Reads them; what the session's arena holds serves `out`. */
-bool al_compress_read(struct al_session *session, struct al_compress_options *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* Reads them, and settles those that follow from others; what the session's arena holds serves
+ * `out`. */
+bool al_compress_read(struct al_session *session, struct al_compress_words *words,
+	struct al_compress_options *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the table of both files' probabilities and outputs. `shown` is the name of the compressed
  * file in the answer. */

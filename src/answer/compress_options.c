@@ -70,7 +70,7 @@ static const struct al_option_row compress_rows[] = {
 		"of cache bytes per token, in all layers together"),
 	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
 		"shared width, width of each head, or (gqa) number of key/value heads left; one "
-		"for all layers, or a comma list"),
+		"for all layers, or a comma list (gqa without it: --heads N leaves N)"),
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"choose the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
@@ -175,7 +175,7 @@ static bool read_method(const char *method, const char *target, enum al_method *
 }
 
 /* Only one option sets how much is left, and it is one that the method takes. */
-static bool check_goal(const struct al_compress_options *o, const char *heads, struct al_error *err)
+static bool check_goal(const struct al_compress_options *o, struct al_error *err)
 {
 	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->budget > 0);
 
@@ -194,11 +194,6 @@ static bool check_goal(const struct al_compress_options *o, const char *heads, s
 			|| al_fail(err, AL_EINPUT,
 				"--method mhe-mul takes no rank: the shared projection is as wide "
 				"as one head");
-	if (n == 0 && heads && o->method == AL_METHOD_GQA)
-		return al_fail(err, AL_EINPUT,
-			"--heads %s describes the checkpoint, not the result; use --rank N to keep "
-			"N key/value heads",
-			heads);
 	return n == 1 || al_fail(err, AL_EINPUT, "pass one of --rank, --target-error and --budget");
 }
 
@@ -330,16 +325,26 @@ static void apply_quality(struct al_compress_words *o, enum al_method method)
 		o->refit = (int)refit;
 }
 
-bool al_compress_read(struct al_session *session, struct al_compress_options *out,
-	struct al_error *err)
+/* Where nothing else says how much gqa leaves, --heads N does. */
+static void apply_heads(struct al_compress_words *o, enum al_method method)
 {
-	struct al_compress_words words = *(const struct al_compress_words *)session->options,
-				 *o = &words;
+	o->leaves_heads = method == AL_METHOD_GQA && o->layout.heads
+		&& !strchr(o->layout.heads, ':') && !o->ranks && !o->target_error && !o->budget;
+	if (o->leaves_heads) {
+		o->ranks = o->layout.heads;
+		o->layout.heads = NULL;
+	}
+}
+
+bool al_compress_read(struct al_session *session, struct al_compress_words *o,
+	struct al_compress_options *out, struct al_error *err)
+{
 	enum al_method method = AL_METHOD_IDENTITY;
 
 	if (!read_method(o->method, o->for_whom, &method, err))
 		return false;
 	apply_quality(o, method);
+	apply_heads(o, method);
 	*out = (struct al_compress_options){
 		.method = method,
 		.for_epfml = o->for_whom != NULL,
@@ -355,7 +360,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
 		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)
-		|| !check_data(o, out->method, err) || !check_goal(out, o->layout.heads, err))
+		|| !check_data(o, out->method, err) || !check_goal(out, err))
 		return false;
 	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
 		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);
