@@ -118,6 +118,7 @@ static void judge(const struct al_deriving *d, const struct al_paper_cell *cell)
 	if (convention || cell->holds) {
 		al_deriving_add(d, cell, convention ? AL_CONSISTENT : AL_REPRODUCED,
 			convention ? convention : &none);
+		*al_paper_sheet_judged(d->sheet, cell->row, cell->column) = true;
 		return;
 	}
 	const struct al_paper_cause cause = find_cause(d, cell);
@@ -263,11 +264,10 @@ void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_m
 		if (is_mapped(map, i + 1) || paper->tables[i].n_rows < 2)
 			continue;
 		al_paper_sheet_init(&sheet, d.arena, paper, i, subjects);
-		al_paper_relate(&sheet, d.out, d.counts);
-		al_paper_read_totals(&sheet, d.out, d.counts);
 		if (sheet.n > 0)
 			judge_sheet(&d, &sheet);
 		else
 			name_unknown(&d, &sheet, i + 1);
+		al_paper_relate(&sheet, d.out, d.counts);
 	}
 }

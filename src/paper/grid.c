@@ -1,16 +1,36 @@
 #include "paper/grid.h"
 
+#include <ctype.h>
+#include <strings.h>
+
+#include "paper/words.h"
 #include "scenario/printed.h"
 
-static bool is_summary(const char *label)
+/* Does a label begin with the word for a row that sums up others? "DeltaNet" doesn't. */
+static bool is_summary(const struct al_paper_grid *g, const char *label)
 {
-	static const char *const words[] = {"Average", "Avg", "Mean", "Total", "Sum", "Improvement",
-		"Gain", "Speedup", "Delta", "Median", "Std", "Overall"};
+	const struct al_paper_list *known =
+		&g->sheet->subjects->vocabulary.words[AL_WORDS_SUMMARIES];
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strncmp(label, words[i], strlen(words[i])) == 0)
+	for (size_t i = 0; i < known->n; i++) {
+		const size_t n = strlen(known->items[i]);
+		const bool is_letters = isalpha((unsigned char)known->items[i][n - 1]);
+		if (strncasecmp(label, known->items[i], n) == 0
+			&& !(is_letters && isalnum((unsigned char)label[n])))
 			return true;
+	}
 	return false;
+}
+
+enum al_meaning al_paper_grid_relation(const struct al_paper_grid *g, const char *name,
+	bool is_label)
+{
+	const struct al_paper_vocabulary *v = &g->sheet->subjects->vocabulary;
+
+	return is_label && !is_summary(g, name)
+		? AL_MEANS_NOTHING
+		: al_paper_heads_find(v->relations, v->n_relations, al_paper_normal(g->arena, name))
+			  ->meaning;
 }
 
 /* The length of a sign in front of a number. */
@@ -24,95 +44,184 @@ static size_t sign_length(const char *text)
 	return 0;
 }
 
+/* ---- cells ---- */
+
+/* Behind "about". */
+static const char *number_in(const char *text)
+{
+	static const char about[] = "\u2248";
+	const char *p = strncmp(text, about, strlen(about)) == 0 ? text + strlen(about) : text;
+
+	return p + strspn(p, "~ ");
+}
+
+static const char *unit_behind(const char *text)
+{
+	const char *number = number_in(text), *p = number + al_number_length(number);
+
+	return p + strspn(p, " -*");
+}
+
+/* "54.9 GB/s", "64 KB", "9.8x": the number, and a unit without digits. */
+static bool read_quantity(struct al_arena *arena, const char *text, struct al_paper_number *out)
+{
+	enum { LONGEST_UNIT = 20 };
+	const char *number = number_in(text), *unit = unit_behind(text);
+	const size_t n = al_number_length(number);
+	int digits;
+
+	if (n == 0 || strpbrk(unit, "0123456789/^<>=:") == unit || strpbrk(unit, "0123456789^")
+		|| strlen(unit) > LONGEST_UNIT)
+		return false;
+	char *plain = al_strndup(arena, number, n), *to = plain;
+	for (const char *p = plain; *p; p++)
+		if (*p != ',')
+			*to++ = *p;
+	*to = '\0';
+	const char *point = strchr(plain, '.');
+	const double scale = (double)al_unit_factor(strcmp(unit, "KB") == 0 ? "kB"
+			: strcmp(unit, "K") == 0			    ? "k"
+									    : unit);
+	digits = point ? (int)strlen(point + 1) : 0;
+	out->value = strtod(plain, NULL) * scale;
+	out->half = out->value > 0 ? 0.5 * pow(10, -digits) * scale : 0;
+	out->digits = digits;
+	return out->value > 0;
+}
+
 static void read_number(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
 {
 	const size_t sign = sign_length(text);
 	struct al_paper_cell cell;
 
-	if (!al_paper_cell_number(g->arena, text + sign, &cell))
-		return;
-	const double scale = (double)al_unit_factor(cell.unit);
-	*out = (struct al_paper_number){(sign > 0 && *text != '+' ? -1 : 1) * cell.value * scale,
-		cell.half * scale, cell.digits, text};
+	if (!read_quantity(g->arena, text + sign, out)) {
+		if (!al_paper_cell_number(g->arena, text + sign, &cell))
+			return;
+		const double scale = (double)al_unit_factor(cell.unit);
+		out->value = cell.value * scale;
+		out->half = cell.half * scale;
+		out->digits = cell.digits;
+	}
+	if (sign > 0 && *text != '+')
+		out->value = -out->value;
 }
 
-/* "71.2 (+1.3)" is two numbers. */
-static void read_cell(struct al_paper_grid *g, const char *text, bool is_unread,
-	struct al_paper_number *out)
+static const char *trimmed(struct al_arena *arena, const char *text, size_t n)
+{
+	while (n > 0 && text[n - 1] == ' ')
+		n--;
+	return al_strndup(arena, text, n);
+}
+
+/* "71.2 (+1.3)" is two numbers, "71.2 (greedy)" and "71.2 ± 0.3" are one. */
+static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
 {
 	const char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
+	const char *spread = strstr(text, "\u00b1");
 	struct al_paper_number *inner = &out[g->n_columns];
-	const char *outer = text;
 
-	if (close && !close[1] && open > text && sign_length(open + 1) > 0) {
-		size_t n = (size_t)(open - text);
-		while (n > 0 && text[n - 1] == ' ')
-			n--;
-		outer = al_strndup(g->arena, text, n);
+	out->text = spread > text ? trimmed(g->arena, text, (size_t)(spread - text)) : text;
+	if (close && !close[1] && open > text && !spread) {
+		out->text = trimmed(g->arena, text, (size_t)(open - text));
 		inner->text = al_strndup(g->arena, open + 1, (size_t)(close - open - 1));
-		if (!is_unread)
-			read_number(g, inner->text, inner);
+		read_number(g, inner->text, inner);
 	}
-	out->text = outer;
-	if (!is_unread)
-		read_number(g, outer, out);
+	read_number(g, out->text, out);
 }
 
 static void read_numbers(struct al_paper_grid *g)
 {
-	for (size_t i = 0; i < g->n_rows; i++) {
-		const struct al_paper_row *row = &g->sheet->table->rows[g->sheet->n_heads + i];
-		for (size_t k = 0; k < row->n_cells && k < g->n_columns; k++)
-			read_cell(g, row->cells[k], is_summary(row->cells[0]),
-				&g->numbers[i * 2 * g->n_columns + k]);
-	}
+	const struct al_paper_table *t = g->sheet->table;
+
+	for (size_t i = 0; i + g->sheet->n_heads < t->n_rows; i++)
+		for (size_t k = 0; k < t->n_columns; k++) {
+			const struct al_paper_row *row = &t->rows[g->sheet->n_heads + i];
+			const size_t at = g->is_turned ? k : i, to = g->is_turned ? i : k;
+			struct al_paper_number *out = &g->numbers[at * 2 * g->n_columns + to];
+			out->line = out[g->n_columns].line = row->line;
+			out->is_judged = al_paper_sheet_judged(g->sheet, g->sheet->n_heads + i, k);
+			out[g->n_columns].is_judged = out->is_judged + 1;
+			if (k < row->n_cells && (k > 0 || !g->is_turned))
+				read_cell(g, row->cells[k], out);
+		}
 }
+
+/* ---- columns ---- */
 
 static const char *unit_of(const struct al_paper_grid *g, size_t column)
 {
 	for (size_t i = 0; i < g->n_rows; i++) {
-		const char *text = al_paper_grid_at(g, i, column)->half > 0
+		const char *text = al_paper_grid_at(g, i, column)->half > 0 && !g->is_summary[i]
 			? al_paper_grid_at(g, i, column)->text
 			: "";
-		const char *behind = text + sign_length(text);
-		const char *unit = behind + strspn(behind, "~0123456789., ");
+		const char *unit = unit_behind(text + sign_length(text));
+		if (strcmp(unit, "\u00d7") == 0)
+			return "x";
 		if (*text)
 			return *unit ? unit
-				: column < g->n_columns && g->sheet->heads[column].unit
+				: column < g->n_columns && !g->is_turned
+					&& g->sheet->heads[column].unit
 				? g->sheet->heads[column].unit
 				: "";
 	}
 	return "";
 }
 
-static void read_columns(struct al_paper_grid *g)
+static void read_column(struct al_paper_grid *g, size_t k)
 {
-	for (size_t k = 0; k < 2 * g->n_columns; k++) {
-		struct al_paper_grid_column *column = &g->columns[k];
-		double least = INFINITY, most = -INFINITY;
-		column->is_whole = true;
-		column->unit = unit_of(g, k);
-		for (size_t i = 0; i < g->n_rows; i++)
-			if (al_paper_grid_at(g, i, k)->half > 0) {
-				column->is_whole &= al_paper_grid_at(g, i, k)->half == 0.5;
-				least = fmin(least, al_paper_grid_at(g, i, k)->value);
-				most = fmax(most, al_paper_grid_at(g, i, k)->value);
-			}
-		column->span = most > least ? most - least : 0;
-		column->least = least;
-		column->most = most;
+	struct al_paper_grid_column *column = &g->columns[k];
+
+	column->is_whole = column->has_signs = true;
+	column->least = INFINITY;
+	column->most = -INFINITY;
+	for (size_t i = 0; i < g->n_rows; i++) {
+		const struct al_paper_number *number = al_paper_grid_at(g, i, k);
+		if (number->half == 0 || g->is_summary[i])
+			continue;
+		column->is_whole &= number->half == 0.5;
+		column->has_signs &= sign_length(number->text) > 0;
+		column->least = fmin(column->least, number->value);
+		column->most = fmax(column->most, number->value);
 	}
+	column->span = column->most > column->least ? column->most - column->least : 0;
+	column->unit = unit_of(g, k);
 }
 
-void al_paper_grid_init(struct al_paper_grid *g, const struct al_paper_sheet *sheet,
+/* The label of a row is the first text of it that is no number. */
+static void read_names(struct al_paper_grid *g)
+{
+	const struct al_paper_table *t = g->sheet->table;
+
+	for (size_t i = 0; i + g->sheet->n_heads < t->n_rows; i++) {
+		const struct al_paper_row *row = &t->rows[g->sheet->n_heads + i];
+		const char *label = row->n_cells > 0 ? row->cells[0] : "";
+		*(g->is_turned ? &g->columns[i].name : &g->labels[i]) = label;
+	}
+	for (size_t k = 0; k < t->n_columns; k++)
+		*(g->is_turned ? &g->labels[k] : &g->columns[k].name) = g->sheet->heads[k].text;
+	for (size_t i = 0; i < g->n_rows; i++)
+		g->is_summary[i] = g->is_turned
+			? al_paper_grid_relation(g, g->labels[i], false) != AL_MEANS_NOTHING
+			: is_summary(g, g->labels[i]);
+}
+
+void al_paper_grid_init(struct al_paper_grid *g, const struct al_paper_sheet *sheet, bool is_turned,
 	struct al_arena *arena, struct al_arena *scratch)
 {
+	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
+		     n_columns = sheet->table->n_columns;
+
 	*g = (struct al_paper_grid){.sheet = sheet,
 		.arena = arena,
-		.n_rows = sheet->table->n_rows - sheet->n_heads,
-		.n_columns = sheet->table->n_columns};
+		.is_turned = is_turned,
+		.n_rows = is_turned ? n_columns : n_rows,
+		.n_columns = is_turned ? n_rows : n_columns};
 	g->numbers = al_new_array(scratch, struct al_paper_number, g->n_rows * 2 * g->n_columns);
 	g->columns = al_new_array(scratch, struct al_paper_grid_column, 2 * g->n_columns);
+	g->labels = al_new_array(scratch, const char *, g->n_rows);
+	g->is_summary = al_new_array(scratch, bool, g->n_rows);
+	read_names(g);
 	read_numbers(g);
-	read_columns(g);
+	for (size_t k = 0; k < 2 * g->n_columns; k++)
+		read_column(g, k);
 }

@@ -59,7 +59,7 @@ size_t al_paper_group_length(const char *text, size_t left)
 static const char *named_macro(const char *text, size_t left, size_t *length)
 {
 	static const struct stand_in names[] = {{"alpha", "alpha"}, {"beta", "beta"},
-		{"gamma", "gamma"}, {"delta", "delta"}, {"Delta", "Delta"}, {"epsilon", "epsilon"},
+		{"gamma", "gamma"}, {"delta", "delta"}, {"Delta", "Delta "}, {"epsilon", "epsilon"},
 		{"varepsilon", "epsilon"}, {"eta", "eta"}, {"theta", "theta"}, {"kappa", "kappa"},
 		{"lambda", "lambda"}, {"mu", "mu"}, {"nu", "nu"}, {"pi", "pi"}, {"rho", "rho"},
 		{"sigma", "sigma"}, {"tau", "tau"}, {"phi", "phi"}, {"varphi", "phi"},
@@ -173,11 +173,16 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 
 const char *al_paper_normal(struct al_arena *arena, const char *plain)
 {
-	char *out = al_strdup(arena, plain), *to = out;
+	static const char *const deltas[] = {"\u0394", "\u2206"};
+	AL_TEXT(out);
 
-	for (const char *p = plain; *p; p++)
-		if (is_letter(*p) || (*p >= '0' && *p <= '9'))
-			*to++ = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
-	*to = '\0';
-	return out;
+	for (const char *p = plain; *p; p++) {
+		const char c = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+		if (is_letter(c) || (c >= '0' && c <= '9'))
+			al_text_add_bytes(&out, &c, 1);
+		for (size_t i = 0; i < sizeof(deltas) / sizeof(*deltas); i++)
+			if (strncmp(p, deltas[i], strlen(deltas[i])) == 0)
+				al_text_add(&out, "DELTA");
+	}
+	return al_strdup(arena, out.data);
 }

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "paper/words.h"
 #include "scenario/printed.h"
 
 static const char *text_at(const struct al_paper_row *row, size_t column)
@@ -44,6 +45,15 @@ static bool names_model(const struct al_paper_sheet *s, const struct al_paper_ro
 	return false;
 }
 
+/* "66.4 tok/s" is no head, "16 bits" may be. */
+static bool is_measured(const char *text)
+{
+	const char *number = text + strspn(text, "+-~");
+	const size_t n = al_number_length(number);
+
+	return n > 0 && memchr(number, '.', n);
+}
+
 /* Rows above the first one with numbers, and of those with contexts as numbers the ones whose first
  * cell is empty or goes on from above. */
 static bool is_head(const struct al_paper_sheet *s, size_t index)
@@ -52,7 +62,7 @@ static bool is_head(const struct al_paper_sheet *s, size_t index)
 	size_t n = 0, filled = 0;
 
 	for (size_t i = 0; i < row->n_cells; i++) {
-		n += is_number(s->arena, row->cells[i]);
+		n += is_number(s->arena, row->cells[i]) || is_measured(row->cells[i]);
 		filled += *row->cells[i] != '\0';
 	}
 	if (index == 0)
@@ -178,7 +188,7 @@ struct row {
 	bool is_other; /* that, or of what has no known name */
 };
 
-static bool is_baseline(const char *text)
+bool al_paper_is_baseline(const char *text)
 {
 	static const char *const names[] = {"full", "full cache", "full kv", "full attention",
 		"baseline", "original", "dense", "none", "-", "vanilla", "fp16", "bf16", "default"};
@@ -233,7 +243,7 @@ static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head
 		out->bytes = is_bits ? number.value / 8 : al_paper_format_bytes(s->arena, text);
 		out->is_method |= *text && out->bytes == 0;
 	} else if (head->meaning == AL_MEANS_METHOD)
-		out->is_method |= !is_baseline(text) && strcmp(text, "1") != 0;
+		out->is_method |= !al_paper_is_baseline(text) && strcmp(text, "1") != 0;
 }
 
 /* What is neither a model nor a context with its K in the first column is of something else. */
@@ -243,7 +253,7 @@ static void read_label(const struct al_paper_sheet *s, const char *text, struct 
 
 	if (tokens > 0 && text[strcspn(text, "kKMt")])
 		out->tokens = tokens;
-	else if (!is_baseline(text))
+	else if (!al_paper_is_baseline(text))
 		out->is_other = true;
 }
 
@@ -444,7 +454,8 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 		.table = t,
 		.subjects = subjects,
 		.caption = al_paper_caption(paper, arena, table),
-		.heads = al_new_array(arena, struct al_paper_head, t->n_columns)};
+		.heads = al_new_array(arena, struct al_paper_head, t->n_columns),
+		.is_judged = al_new_array(arena, bool, t->n_rows * t->n_columns * 2)};
 	read_caption(sheet);
 	while (sheet->n_heads < t->n_rows && is_head(sheet, sheet->n_heads))
 		sheet->n_heads++;

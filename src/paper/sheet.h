@@ -43,7 +43,15 @@ struct al_paper_sheet {
 	size_t n_heads; /* rows of heads */
 	struct al_paper_cell *cells;
 	size_t n, room;
+	bool *is_judged; /* [table->n_rows][n_columns][2]: numbers, and those in their brackets */
 };
+
+/* Whether the number of a cell is judged. */
+static inline bool *al_paper_sheet_judged(const struct al_paper_sheet *sheet, size_t row,
+	size_t column)
+{
+	return &sheet->is_judged[(row * sheet->table->n_columns + column) * 2];
+}
 
 void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects);
@@ -53,6 +61,9 @@ bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet);
 
 /* A number as a cell prints it, without what comes after it; false: it prints none. */
 bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out);
+
+/* Does a label name what others are compared with? "Full", "FP16", or nothing. */
+bool al_paper_is_baseline(const char *label);
 
 /* The unit at a head's end, which is cut off; NULL: there is none (draft.c). */
 const char *al_paper_cut_unit(char *head);

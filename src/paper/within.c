@@ -1,51 +1,42 @@
 /* Relations within a table, for which no model is needed: a column that is the difference, ratio or
- * product of two others, the sum or mean of those next to it, or a share of the marked row. One
- * that holds in nearly all rows is meant, and the row in which it fails is named. */
+ * product of two others, a multiple of one, the sum or mean of those next to it, or a share of the
+ * row of reference; and rows that are called such a thing, in the table turned. One that holds in
+ * nearly all rows is meant, and the row in which it fails is named. */
 #include "paper/within.h"
 
-#include "paper/grid.h"
+#include "paper/form.h"
 #include "scenario/scenario.h"
 
-enum form {
-	DIFFERENCE,
-	RATIO,
-	PERCENT, /* of b that a is */
-	FALL, /* from b to a, in percent */
-	RISE,
-	INVERSE, /* of a and b in the marked row: b over a */
-	PRODUCT,
-	SUM,
-	MEAN,
-	N_FORMS,
+enum {
+	N_BASES = 4,
+	LEAST_ROWS = 2,
+	MOST_ROWS = 20000,
+	MOST_COLUMNS = 24,
+	MOST_TERMS = 64,
+	MOST_TURNED = 200
 };
 
-static const char *const operations[N_FORMS] = {[DIFFERENCE] = "the difference",
-	[RATIO] = "the ratio",
-	[PERCENT] = "the percentage",
-	[FALL] = "the fall in percent",
-	[RISE] = "the rise in percent",
-	[INVERSE] = "the inverse ratio",
-	[PRODUCT] = "the product",
-	[SUM] = "the sum",
-	[MEAN] = "the mean"};
-
-/* Column t of columns a and b; of SUM and MEAN from a to b. */
-struct relation {
-	enum form form;
-	size_t t, a, b;
-	bool is_of_base; /* b is a in the marked row */
+/* Forms by which a column may be what it is called. */
+#define BIT(form) (1u << AL_FORM_##form)
+enum {
+	OF_FACTOR = BIT(RATIO) | BIT(INVERSE),
+	OF_PERCENT = BIT(FALL) | BIT(RISE) | BIT(PERCENT) | BIT(DIFFERENCE),
 };
 
 struct within {
 	struct al_paper_grid grid;
-	size_t *bases; /* [n_rows]: the marked row of one, by the column that is looked at */
+	size_t *bases[N_BASES]; /* [n_rows]: rows of reference: the marked ones, by the column that
+				   is looked at; those of a label, of a group, the last one */
 	bool *is_told; /* [n_rows]: a finding has the row */
-	struct relation *found; /* [2 n_columns] */
+	bool *is_aggregate; /* [n_columns]: called a sum or a mean */
+	bool has_aggregates;
+	unsigned named; /* forms that the column's name or unit allows; 0: it has none */
+	struct al_paper_relation *found; /* [2 n_columns] */
 	size_t n_found;
 	enum pass {
 		ALL_HOLD,
 		MAY_FAIL, /* in a row, or two */
-		IS_NAMED, /* by the head, in two rows or more, all of which hold */
+		IS_NAMED, /* by the head, in all rows */
 	} pass;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
@@ -55,6 +46,8 @@ static const struct al_paper_number *at(const struct within *w, size_t row, size
 {
 	return al_paper_grid_at(&w->grid, row, column);
 }
+
+/* ---- rows of reference ---- */
 
 /* "1.0x", "100%", "0%", a dash: the row to which others refer. 1 alone is a number as any. */
 static bool is_mark(const struct al_paper_number *n)
@@ -71,7 +64,7 @@ static bool is_mark(const struct al_paper_number *n)
 
 /* The marked row before each; the last one for all where no other is marked; else the first row
  * before the marked ones. */
-static void find_bases(struct within *w, size_t column)
+static void find_marked(struct within *w, size_t column)
 {
 	size_t n = 0, base = 0;
 
@@ -84,84 +77,34 @@ static void find_bases(struct within *w, size_t column)
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		if (is_mark(at(w, i, column)))
 			base = i;
-		w->bases[i] = base;
+		w->bases[0][i] = base;
 	}
 }
 
-/* ---- a relation in a row ---- */
-
-struct range {
-	double low, high;
-};
-
-static double apply(enum form form, double a, double b)
+/* The first row with a base's label; the first one of each label, for those below it that have the
+ * same or none; the last one. */
+static void find_bases(struct within *w)
 {
-	switch (form) {
-	case DIFFERENCE:
-		return a - b;
-	case RATIO:
-		return a / b;
-	case PERCENT:
-		return 100 * a / b;
-	case FALL:
-		return 100 * (b - a) / b;
-	case RISE:
-		return 100 * (a - b) / b;
-	case INVERSE:
-		return b / a;
-	default:
-		return a * b;
+	const size_t n = w->grid.n_rows;
+	size_t labelled = n - 1, group = 0;
+
+	for (size_t i = n; i-- > 0;)
+		labelled = al_paper_is_baseline(w->grid.labels[i]) && *w->grid.labels[i] ? i
+											 : labelled;
+	for (size_t i = 0; i < n; i++) {
+		const char *label = w->grid.labels[i];
+		group = *label && strcmp(label, w->grid.labels[group]) != 0 ? i : group;
+		w->bases[1][i] = labelled;
+		w->bases[2][i] = group;
+		w->bases[3][i] = n - 1;
 	}
 }
 
-static bool is_source(const struct relation *r, size_t column)
+static bool is_new_base(const struct within *w, size_t which)
 {
-	return r->form >= SUM ? column >= r->a && column <= r->b : column == r->a || column == r->b;
-}
-
-/* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
-static bool is_exact(const struct within *w, const struct relation *r)
-{
-	for (size_t k = 0; k < 2 * w->grid.n_columns; k++)
-		if ((k == r->t || is_source(r, k)) && !w->grid.columns[k].is_whole)
+	for (size_t k = 0; k < which; k++)
+		if (memcmp(w->bases[k], w->bases[which], w->grid.n_rows * sizeof(size_t)) == 0)
 			return false;
-	return true;
-}
-
-static bool sum_of(const struct within *w, const struct relation *r, size_t row, struct range *out)
-{
-	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
-	const double share = is_exact(w, r) ? 0 : 1;
-
-	*out = (struct range){0, 0};
-	for (size_t k = r->a; k <= r->b; k++) {
-		const struct al_paper_number *number = at(w, row, k);
-		if (number->half == 0)
-			return false;
-		out->low += (number->value - share * number->half) / n;
-		out->high += (number->value + share * number->half) / n;
-	}
-	return true;
-}
-
-/* What the column would be in the row, within what rounding allows. */
-static bool expect(const struct within *w, const struct relation *r, size_t row, struct range *out)
-{
-	if (r->form >= SUM)
-		return sum_of(w, r, row, out);
-	const size_t base = r->is_of_base ? w->bases[row] : row;
-	const struct al_paper_number *a = at(w, row, r->a), *b = at(w, base, r->b);
-	const double share = is_exact(w, r) ? 0 : 1;
-	if (a->half == 0 || b->half == 0 || (r->is_of_base && base == row) || b->value <= b->half
-		|| a->value < 0)
-		return false;
-	*out = (struct range){INFINITY, -INFINITY};
-	for (int i = 0; i < 4; i++) {
-		const double value = apply(r->form, a->value + (i & 1 ? share : -share) * a->half,
-			b->value + (i & 2 ? share : -share) * b->half);
-		out->low = fmin(out->low, value);
-		out->high = fmax(out->high, value);
-	}
 	return true;
 }
 
@@ -172,53 +115,8 @@ struct trial {
 	double digits; /* that chance would have had to hit */
 };
 
-/* Terms have one unit, and so have the two of a ratio. A whole number that isn't a percentage or a
- * factor is no ratio of numbers with decimals. */
-static bool is_possible(const struct within *w, const struct relation *r)
-{
-	const struct al_paper_grid_column *t = &w->grid.columns[r->t];
-	const bool is_of_terms = r->form >= SUM || r->form == DIFFERENCE;
-
-	if (t->is_whole && !*t->unit && r->form != SUM && r->form != PRODUCT && !is_exact(w, r))
-		return false;
-	for (size_t k = 0; k < w->grid.n_columns; k++)
-		if (is_source(r, k)
-			&& ((is_of_terms && strcmp(w->grid.columns[k].unit, t->unit) != 0)
-				|| (!is_of_terms && r->form != PRODUCT
-					&& strcmp(w->grid.columns[k].unit,
-						   w->grid.columns[r->a].unit)
-						!= 0)))
-			return false;
-	return true;
-}
-
-/* By how much the column would vary if the relation were none. A term that rounding hides shows
- * nothing. */
-static double freedom_of_sum(const struct within *w, const struct relation *r, double width)
-{
-	enum { CLEAR = 3 };
-	const double n = r->form == MEAN ? (double)(r->b - r->a + 1) : 1;
-
-	for (size_t k = r->a; k <= r->b; k++)
-		if (w->grid.columns[k].span > 0 && w->grid.columns[k].span / n < CLEAR * width)
-			return 0;
-	return w->grid.columns[r->t].span;
-}
-
-/* No more than by what it is made of: by one of the two, the other being what it is. */
-static double freedom(const struct within *w, const struct relation *r, size_t row)
-{
-	const struct al_paper_grid_column *a = &w->grid.columns[r->a], *b = &w->grid.columns[r->b];
-	const double va = at(w, row, r->a)->value,
-		     vb = at(w, r->is_of_base ? w->bases[row] : row, r->b)->value;
-	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
-	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
-	const double least = fmin(w->grid.columns[r->t].span, by_a);
-
-	return r->is_of_base || b->span == 0 ? least : fmin(least, by_b);
-}
-
-static bool is_within(const struct al_paper_number *t, const struct range *range, double slack)
+static bool is_within(const struct al_paper_number *t, const struct al_paper_range *range,
+	double slack)
 {
 	slack += 1e-9 * fabs(t->value);
 	return t->value >= range->low - slack && t->value <= range->high + slack;
@@ -226,36 +124,93 @@ static bool is_within(const struct al_paper_number *t, const struct range *range
 
 /* A number that is the first of the others again shows no relation, nor does the mean of equal
  * ones. */
-static bool is_repeated(const struct within *w, const struct relation *r, size_t row)
+static bool is_repeated(const struct within *w, const struct al_paper_relation *r, size_t row)
 {
 	const struct al_paper_number *t = at(w, row, r->t);
 
-	if (r->form == SUM)
+	if (r->form == AL_FORM_SUM)
 		return false;
-	for (size_t k = r->a; k <= (r->form == MEAN ? r->b : r->a); k++)
-		if (fabs(t->value - at(w, row, k)->value) > fmax(t->half, at(w, row, k)->half))
+	for (size_t k = r->a; k <= (r->form == AL_FORM_MEAN ? r->b : r->a); k++)
+		if (al_paper_form_is_source(r, k)
+			&& fabs(t->value - at(w, row, k)->value)
+				> fmax(t->half, at(w, row, k)->half))
 			return false;
 	return true;
 }
 
-static bool try(const struct within *w, const struct relation *r, struct trial *out)
+/* The number of the row, and what it is expected to be; false: nothing is. A drop from a base may
+ * be printed without its sign. */
+static bool expect(const struct within *w, const struct al_paper_relation *r, size_t row,
+	struct al_paper_range *range)
 {
-	const bool is_percentage = r->form == PERCENT || r->form == FALL || r->form == RISE;
-	const double share = is_exact(w, r) && !is_percentage ? 0 : 1;
+	const struct al_paper_number *t = at(w, row, r->t);
+
+	if (t->half == 0 || !al_paper_form_expect(&w->grid, r, row, range)
+		|| is_repeated(w, r, row))
+		return false;
+	if (r->bases && r->form == AL_FORM_DIFFERENCE && w->named && range->high < 0
+		&& !w->grid.columns[r->t].has_signs)
+		*range = (struct al_paper_range){-range->high, -range->low};
+	return true;
+}
+
+static double digits_of(const struct within *w, const struct al_paper_relation *r, size_t row,
+	const struct al_paper_range *range, bool is_named)
+{
+	const double half = at(w, row, r->t)->half;
+	const double free = al_paper_form_freedom(&w->grid, r, row, range, is_named);
+	const double width = range->high - range->low + 2 * half;
+
+	return -log10(fmin(width / (free + (is_named ? 0 : 2 * half) + 1e-300), 1));
+}
+
+static size_t n_candidates(const struct within *w)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < w->grid.n_columns; k++)
+		n += isfinite(w->grid.columns[k].least);
+	return n * (n + 1);
+}
+
+static bool is_enough(const struct within *w, const struct al_paper_relation *r,
+	const struct trial *trial)
+{
+	const double columns = log10((double)w->grid.n_columns);
+	const size_t most = w->pass != MAY_FAIL ? 0 : trial->n_hold + trial->n_fail >= 10 ? 2 : 1;
+
+	if (w->pass == IS_NAMED)
+		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
+			&& trial->n_fail == 0
+			&& trial->digits >= 1.2 + log10((double)n_candidates(w));
+	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
+		&& trial->digits >= (r->form == AL_FORM_MULTIPLE ? 3 + columns
+				   : w->named >> r->form & 1	 ? 3 + 2 * columns
+								 : 4 + 3 * columns);
+}
+
+/* A value again is no more evidence of what is named, and a factor takes one row to be known. */
+static bool try(const struct within *w, const struct al_paper_relation *r, struct trial *out)
+{
+	const double share = al_paper_form_share(&w->grid, r);
+	const bool is_multiple = r->form == AL_FORM_MULTIPLE,
+		   is_named = w->named >> r->form & 1 || is_multiple;
+	double last = NAN, most = 0;
 
 	*out = (struct trial){0};
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		const struct al_paper_number *t = at(w, i, r->t);
-		struct range range;
-		if (t->half == 0 || !expect(w, r, i, &range) || is_repeated(w, r, i))
+		struct al_paper_range range;
+		if (w->grid.is_summary[i] || !expect(w, r, i, &range))
 			continue;
 		if (is_within(t, &range, share * t->half)) {
-			const double width = range.high - range.low + 2 * t->half;
-			const double chance = width
-				/ ((r->form >= SUM ? freedom_of_sum(w, r, width) : freedom(w, r, i))
-					+ 2 * t->half);
+			double digits = is_multiple ? 0 : digits_of(w, r, i, &range, false);
+			if (is_named && t->value != last)
+				digits = fmax(digits, digits_of(w, r, i, &range, true));
 			out->n_hold++;
-			out->digits -= log10(fmin(chance, 1));
+			out->digits += digits;
+			most = fmax(most, digits);
+			last = t->value;
 		} else if (is_within(t, &range, share * 2 * t->half))
 			out->n_near++;
 		else if (out->n_fail < 2)
@@ -263,68 +218,37 @@ static bool try(const struct within *w, const struct relation *r, struct trial *
 		else
 			return false;
 	}
-	const double columns = log10((double)w->grid.n_columns);
-	const size_t most = w->pass != MAY_FAIL ? 0 : out->n_hold + out->n_fail >= 10 ? 2 : 1;
-	if (w->pass == IS_NAMED)
-		return out->n_hold >= 2 && out->n_near == 0 && out->n_fail == 0
-			&& out->digits >= 1.5 + 1.5 * columns;
-	return out->n_hold >= 4 && 3 * out->n_near <= out->n_hold && out->n_fail <= most
-		&& out->digits >= 4 + 3 * columns;
+	out->digits -= is_multiple ? most : 0;
+	return is_enough(w, r, out);
 }
 
-/* Is it what the head of its column calls it? */
-static bool is_named(const struct within *w, const struct relation *r)
-{
-	static const unsigned forms[] = {
-		[AL_MEANS_SUM] = 1 << SUM,
-		[AL_MEANS_MEAN] = 1 << MEAN,
-		[AL_MEANS_CHANGE] = 1 << DIFFERENCE | 1 << FALL | 1 << RISE | 1 << RATIO
-			| 1 << INVERSE,
-		[AL_MEANS_RATIO] = 1 << RATIO | 1 << INVERSE | 1 << PERCENT,
-	};
-	const struct al_paper_vocabulary *v = &w->grid.sheet->subjects->vocabulary;
-	const char *head = r->t < w->grid.n_columns ? w->grid.sheet->heads[r->t].text : "";
-	const enum al_meaning meaning = al_paper_heads_find(v->relations, v->n_relations,
-		al_paper_normal(w->grid.arena, head))
-						->meaning;
-
-	return meaning != AL_MEANS_NOTHING && forms[meaning] >> r->form & 1;
-}
-
-static const char *say(const struct within *w, const struct relation *r, size_t row)
-{
-	const struct al_paper_number *a = at(w, row, r->a),
-				     *b = at(w, r->is_of_base ? w->bases[row] : row, r->b);
-
-	if (r->form >= SUM)
-		return al_format(w->grid.arena, "%s of columns %zu to %zu", operations[r->form],
-			r->a + 1, r->b + 1);
-	return al_format(w->grid.arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
-		r->is_of_base ? ", that of the row that others refer to" : "");
-}
+/* ---- findings ---- */
 
 /* A rise of few percent is a fall of as many: what is meant shows in the row that seems to fail. */
-static bool is_of_other_form(const struct within *w, const struct relation *r, size_t row)
+static bool is_of_other_form(const struct within *w, const struct al_paper_relation *r, size_t row)
 {
 	const struct al_paper_number *t = at(w, row, r->t);
-	struct relation other = *r;
-	struct range range;
+	struct al_paper_relation other = *r;
+	struct al_paper_range range;
 
-	for (int form = 0; form < SUM && r->form < SUM; form++) {
-		other.form = (enum form)form;
-		if (expect(w, &other, row, &range) && is_within(t, &range, t->half))
+	for (int form = 0; form < AL_FORM_MULTIPLE && r->form < AL_FORM_MULTIPLE; form++) {
+		other.form = (enum al_paper_form)form;
+		if (al_paper_form_expect(&w->grid, &other, row, &range)
+			&& is_within(t, &range, t->half))
 			return true;
 	}
 	return false;
 }
 
-static void name(struct within *w, const struct relation *r, const struct trial *trial, size_t row)
+static void tell(struct within *w, const struct al_paper_relation *r, const struct trial *trial,
+	size_t row)
 {
 	enum { FAR = 3 };
 	const struct al_paper_number *t = at(w, row, r->t);
-	struct range range;
+	struct al_paper_range range;
 
-	if (w->is_told[row] || is_of_other_form(w, r, row) || !expect(w, r, row, &range))
+	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, r, row)
+		|| !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
 	if (right * t->value < 0) /* a fall may be printed as what was won */
@@ -334,122 +258,264 @@ static void name(struct within *w, const struct relation *r, const struct trial 
 		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
-	/* What is far off is of something else. */
-	if ((suspect.value > FAR * suspect.right || FAR * suspect.value < suspect.right)
+	/* What is far off is of something else, and what is measured only nearly a multiple. */
+	if ((suspect.value > FAR * suspect.right || FAR * suspect.value < suspect.right
+		    || r->form == AL_FORM_MULTIPLE)
 		&& !al_paper_is_digit_slip(w->grid.arena, &suspect))
 		return;
-	w->is_told[row] = true;
+	w->is_told[row] = *t->is_judged = true;
 	al_paper_add_wrong(w->out, w->counts, &suspect,
-		&(struct al_paper_finding){.line = w->grid.sheet->table
-							   ->rows[w->grid.sheet->n_heads + row]
-							   .line,
+		&(struct al_paper_finding){.line = t->line,
 			.expected = al_format(w->grid.arena, "%.*f", t->digits + 1, right),
-			.derivation = al_format(w->grid.arena, "%s, as in %zu other rows",
-				say(w, r, row), trial->n_hold)});
+			.derivation = al_format(w->grid.arena, "%s, as in %zu other %s",
+				al_paper_form_text(&w->grid, r, row), trial->n_hold,
+				w->grid.is_turned ? "columns" : "rows")});
+}
+
+/* What sums up other rows is counted where it follows. */
+static void add_holding(struct within *w, const struct al_paper_relation *r)
+{
+	const double share = al_paper_form_share(&w->grid, r);
+	struct al_paper_range range;
+
+	for (size_t i = 0; i < w->grid.n_rows; i++) {
+		const struct al_paper_number *t = at(w, i, r->t);
+		if (!expect(w, r, i, &range) || !is_within(t, &range, share * t->half)
+			|| *t->is_judged)
+			continue;
+		*t->is_judged = true;
+		al_paper_findings_add(w->out,
+			(struct al_paper_finding){.line = t->line,
+				.printed = t->text,
+				.verdict = al_verdict_names[AL_REPRODUCED],
+				.note = al_paper_form_text(&w->grid, r, i)});
+		w->counts->numbers++;
+		w->counts->verdicts[AL_REPRODUCED]++;
+	}
 }
 
 /* The column has a relation, or is in this one: a = t + b is t = a - b again. */
-static bool is_known(const struct within *w, const struct relation *r)
+static bool is_known(const struct within *w, const struct al_paper_relation *r)
 {
 	for (size_t i = 0; i < w->n_found; i++)
 		if (w->found[i].t == r->t
-			|| (is_source(&w->found[i], r->t) && is_source(r, w->found[i].t)))
+			|| (al_paper_form_is_source(&w->found[i], r->t)
+				&& al_paper_form_is_source(r, w->found[i].t)))
 			return true;
 	return false;
 }
 
-static void judge(struct within *w, const struct relation *r)
+static void judge(struct within *w, const struct al_paper_relation *r)
 {
+	const bool is_named = w->named >> r->form & 1;
 	struct trial trial;
 
-	if (is_known(w, r) || (w->pass == IS_NAMED && !is_named(w, r)) || !is_possible(w, r)
-		|| !try(w, r, &trial))
+	/* what has a sign rises or falls by it */
+	if ((r->form == AL_FORM_FALL && w->grid.columns[r->t].has_signs) || is_known(w, r)
+		|| ((w->pass == IS_NAMED || w->grid.is_turned) && !is_named)
+		|| !al_paper_form_is_possible(&w->grid, r, is_named) || !try(w, r, &trial))
 		return;
 	w->found[w->n_found++] = *r;
-	w->counts->numbers += trial.n_hold;
-	w->counts->verdicts[AL_REPRODUCED] += trial.n_hold;
+	add_holding(w, r);
 	for (size_t i = 0; i < trial.n_fail; i++)
-		name(w, r, &trial, trial.failed[i]);
+		tell(w, r, &trial, trial.failed[i]);
 }
 
 /* ---- all relations ---- */
 
+/* What the column is by its name, or by the signs and units of its numbers. */
+static unsigned forms_of(const struct within *w, size_t t)
+{
+	static const unsigned forms[] = {
+		[AL_MEANS_SUM] = BIT(SUM) | BIT(MEAN),
+		[AL_MEANS_MEAN] = BIT(MEAN),
+		[AL_MEANS_CHANGE] = OF_FACTOR | BIT(DIFFERENCE) | BIT(FALL) | BIT(RISE),
+		[AL_MEANS_RATIO] = OF_FACTOR | BIT(PERCENT) | BIT(FALL) | BIT(RISE),
+	};
+	const struct al_paper_grid_column *column = &w->grid.columns[t];
+	const enum al_meaning meaning = column->name
+		? al_paper_grid_relation(&w->grid, column->name, w->grid.is_turned)
+		: AL_MEANS_NOTHING;
+	const bool is_change = meaning == AL_MEANS_CHANGE || meaning == AL_MEANS_RATIO;
+
+	if (w->grid.is_turned && meaning == AL_MEANS_NOTHING)
+		return 0;
+	if (strcmp(column->unit, "x") == 0 && (is_change || meaning == AL_MEANS_NOTHING))
+		return OF_FACTOR;
+	if (*column->unit == '%'
+		&& (is_change || (meaning == AL_MEANS_NOTHING && column->has_signs)))
+		return OF_PERCENT;
+	if (meaning == AL_MEANS_NOTHING && column->has_signs)
+		return BIT(DIFFERENCE);
+	return forms[meaning];
+}
+
+static void judge_terms(struct within *w, struct al_paper_relation r)
+{
+	judge(w, &r);
+	r.omitted = w->is_aggregate;
+	if (w->has_aggregates)
+		judge(w, &r);
+}
+
 /* The plainest form first: a column is the first one that holds. */
 static void judge_sums(struct within *w, size_t t)
 {
-	for (int form = SUM; form <= MEAN; form++)
+	for (int form = AL_FORM_SUM; form <= AL_FORM_MEAN; form++)
 		for (size_t n = 2; n < w->grid.n_columns; n++) {
 			if (t >= n)
-				judge(w,
-					&(struct relation){(enum form)form, t, t - n, t - 1,
-						false});
+				judge_terms(w,
+					(struct al_paper_relation){.form = (enum al_paper_form)form,
+						.t = t,
+						.a = t - n,
+						.b = t - 1});
 			if (t + n < w->grid.n_columns)
-				judge(w,
-					&(struct relation){(enum form)form, t, t + 1, t + n,
-						false});
+				judge_terms(w,
+					(struct al_paper_relation){.form = (enum al_paper_form)form,
+						.t = t,
+						.a = t + 1,
+						.b = t + n});
 		}
+}
+
+static void judge_of_bases(struct within *w, struct al_paper_relation r)
+{
+	for (size_t i = 0; i < (w->named >> r.form & 1 ? N_BASES : 1); i++) {
+		r.bases = w->bases[i];
+		if (is_new_base(w, i))
+			judge(w, &r);
+	}
+}
+
+static void judge_pair(struct within *w, const struct al_paper_relation *r)
+{
+	const bool is_of_two = r->form == AL_FORM_PRODUCT ? r->b > r->a
+							  : r->form != AL_FORM_INVERSE;
+
+	if (r->a != r->b) {
+		if (is_of_two)
+			judge(w, r);
+	} else if (r->form != AL_FORM_PRODUCT && (r->form != AL_FORM_DIFFERENCE || w->named))
+		judge_of_bases(w, *r);
+}
+
+static void judge_multiples(struct within *w, size_t t)
+{
+	for (size_t a = 0; a < w->grid.n_columns; a++)
+		for (size_t first = 0; first < 2 && a != t; first++) {
+			struct al_paper_relation r = {.form = AL_FORM_MULTIPLE,
+				.t = t,
+				.a = a,
+				.b = a};
+			if (w->pass != IS_NAMED
+				&& w->grid.columns[a].most > 1.5 * w->grid.columns[a].least
+				&& al_paper_form_fit(&w->grid, &r, first))
+				judge(w, &r);
+		}
+}
+
+static bool has_numbers(const struct within *w, size_t column)
+{
+	return isfinite(w->grid.columns[column].least);
+}
+
+/* What others follow from: numbers that aren't changes or factors themselves. */
+static bool may_be_source(const struct within *w, size_t column)
+{
+	const struct al_paper_grid_column *c = &w->grid.columns[column];
+
+	return has_numbers(w, column) && !c->has_signs && strcmp(c->unit, "x") != 0
+		&& !(*c->unit == '%' && forms_of(w, column));
 }
 
 static void judge_column(struct within *w, size_t t)
 {
-	if (w->grid.columns[t].span == 0)
-		return;
+	const size_t n = w->grid.n_columns;
+
 	judge_sums(w, t);
-	find_bases(w, t);
-	for (int form = 0; form < SUM; form++)
-		for (size_t a = 0; a < w->grid.n_columns; a++)
-			for (size_t b = 0; b < w->grid.n_columns; b++) {
-				if (a == t || b == t || w->grid.columns[a].span == 0)
-					continue;
-				const bool is_of_base = a == b;
-				const bool is_of_two = form == PRODUCT ? b > a : form != INVERSE;
-				if (!is_of_base ? !is_of_two
-						: form == PRODUCT || form == DIFFERENCE)
-					continue;
-				judge(w, &(struct relation){(enum form)form, t, a, b, is_of_base});
-			}
+	for (int form = 0; form < AL_FORM_MULTIPLE && n <= MOST_COLUMNS; form++)
+		for (size_t a = 0; a < n; a++)
+			for (size_t b = 0; b < n; b++)
+				if (a != t && b != t && may_be_source(w, a) && may_be_source(w, b)
+					&& w->grid.columns[a].span > 0)
+					judge_pair(w,
+						&(struct al_paper_relation){
+							.form = (enum al_paper_form)form,
+							.t = t,
+							.a = a,
+							.b = b});
+	if (n <= MOST_COLUMNS)
+		judge_multiples(w, t);
 }
 
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
-static void judge_brackets(struct within *w, size_t column)
+static void judge_brackets(struct within *w, size_t t)
 {
-	static const enum form forms[] = {DIFFERENCE, RISE};
-	const size_t t = w->grid.n_columns + column;
+	const size_t column = t - w->grid.n_columns;
 
-	if (w->grid.columns[t].span == 0)
-		return;
-	find_bases(w, t);
-	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++)
+	for (int form = 0; form < AL_FORM_PRODUCT; form++)
 		for (size_t k = 0; k < w->grid.n_columns; k++) {
-			const size_t b = (column + k) % w->grid.n_columns; /* its own first */
-			judge(w, &(struct relation){forms[i], t, column, b, b == column});
+			const struct al_paper_relation r = {.form = (enum al_paper_form)form,
+				.t = t,
+				.a = column,
+				.b = (column + k) % w->grid.n_columns}; /* its own first */
+			if (k == 0)
+				judge_of_bases(w, r);
+			else if (has_numbers(w, r.b))
+				judge(w, &r);
 		}
 }
 
 static void judge_all(struct within *w)
 {
-	for (size_t t = w->grid.n_columns; t-- > 0;)
-		judge_column(w, t);
-	for (size_t k = 0; k < w->grid.n_columns; k++)
-		judge_brackets(w, k);
+	for (size_t k = 2 * w->grid.n_columns; k-- > 0;) {
+		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
+		w->named = forms_of(w, t);
+		const bool is_wanted = w->named || (w->pass != IS_NAMED && !w->grid.is_turned);
+		if (!is_wanted || !has_numbers(w, t) || (w->grid.columns[t].span == 0 && !w->named))
+			continue;
+		find_marked(w, t);
+		if (t < w->grid.n_columns)
+			judge_column(w, t);
+		else
+			judge_brackets(w, t);
+	}
+}
+
+static void relate(struct within *w, const struct al_paper_sheet *sheet, bool is_turned)
+{
+	AL_ARENA(scratch);
+
+	al_paper_grid_init(&w->grid, sheet, is_turned, w->out->arena, &scratch);
+	for (size_t i = 0; i < N_BASES; i++)
+		w->bases[i] = al_new_array(&scratch, size_t, w->grid.n_rows);
+	w->found = al_new_array(&scratch, struct al_paper_relation, 2 * w->grid.n_columns);
+	w->n_found = 0;
+	w->has_aggregates = false;
+	w->is_told = al_new_array(&scratch, bool, w->grid.n_rows);
+	w->is_aggregate = al_new_array(&scratch, bool, w->grid.n_columns);
+	for (size_t k = 0; k < w->grid.n_columns; k++) {
+		const enum al_meaning meaning = al_paper_grid_relation(&w->grid,
+			w->grid.columns[k].name, is_turned);
+		w->is_aggregate[k] = meaning == AL_MEANS_SUM || meaning == AL_MEANS_MEAN;
+		w->has_aggregates |= w->is_aggregate[k];
+	}
+	find_bases(w);
+	for (w->pass = ALL_HOLD; w->pass <= IS_NAMED; w->pass++)
+		judge_all(w);
 }
 
 /* A relation that holds wherever it can be seen goes before one that fails in a row. */
 void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_COLUMNS = 16 };
 	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
 		     n_columns = sheet->table->n_columns;
-	AL_ARENA(scratch);
 	struct within w = {.out = out, .counts = counts};
 
-	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_COLUMNS)
+	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_TERMS)
 		return;
-	al_paper_grid_init(&w.grid, sheet, out->arena, &scratch);
-	w.bases = al_new_array(&scratch, size_t, n_rows);
-	w.found = al_new_array(&scratch, struct relation, 2 * n_columns);
-	w.is_told = al_new_array(&scratch, bool, n_rows);
-	for (w.pass = ALL_HOLD; w.pass <= IS_NAMED; w.pass++)
-		judge_all(&w);
+	relate(&w, sheet, false);
+	if (n_rows <= MOST_TURNED)
+		relate(&w, sheet, true);
 }

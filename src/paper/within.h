@@ -3,10 +3,6 @@
 
 #include "paper/sheet.h"
 
-/* Columns of other columns. */
+/* Columns of other columns, and rows of other rows that they are called so of. */
 void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
-	struct al_lint_counts *counts);
-
-/* Rows of the rows above them (totals.c). */
-void al_paper_read_totals(const struct al_paper_sheet *sheet, struct al_paper_findings *out,
 	struct al_lint_counts *counts);

@@ -1,0 +1,235 @@
+#include "paper/form.h"
+
+static const char *const operations[AL_N_FORMS] = {[AL_FORM_DIFFERENCE] = "the difference",
+	[AL_FORM_RATIO] = "the ratio",
+	[AL_FORM_PERCENT] = "the percentage",
+	[AL_FORM_FALL] = "the fall in percent",
+	[AL_FORM_RISE] = "the rise in percent",
+	[AL_FORM_INVERSE] = "the inverse ratio",
+	[AL_FORM_PRODUCT] = "the product",
+	[AL_FORM_MULTIPLE] = "the multiple",
+	[AL_FORM_SUM] = "the sum",
+	[AL_FORM_MEAN] = "the mean"};
+
+static const struct al_paper_number *at(const struct al_paper_grid *g, size_t row, size_t column)
+{
+	return al_paper_grid_at(g, row, column);
+}
+
+bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column)
+{
+	if (r->form >= AL_FORM_SUM)
+		return column >= r->a && column <= r->b && !(r->omitted && r->omitted[column]);
+	return column == r->a || column == r->b;
+}
+
+/* ---- what is expected ---- */
+
+/* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
+static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relation *r)
+{
+	for (size_t k = r->a < r->b ? r->a : r->b; k <= (r->a < r->b ? r->b : r->a); k++)
+		if (al_paper_form_is_source(r, k) && !g->columns[k].is_whole)
+			return false;
+	return g->columns[r->t].is_whole;
+}
+
+static bool is_of_hundred(const struct al_paper_relation *r)
+{
+	return r->form == AL_FORM_PERCENT || r->form == AL_FORM_FALL || r->form == AL_FORM_RISE;
+}
+
+double al_paper_form_share(const struct al_paper_grid *g, const struct al_paper_relation *r)
+{
+	return is_exact(g, r) && !is_of_hundred(r) && r->form != AL_FORM_MULTIPLE ? 0 : 1;
+}
+
+static double apply(enum al_paper_form form, double a, double b)
+{
+	switch (form) {
+	case AL_FORM_DIFFERENCE:
+		return a - b;
+	case AL_FORM_RATIO:
+		return a / b;
+	case AL_FORM_PERCENT:
+		return 100 * a / b;
+	case AL_FORM_FALL:
+		return 100 * (b - a) / b;
+	case AL_FORM_RISE:
+		return 100 * (a - b) / b;
+	case AL_FORM_INVERSE:
+		return b / a;
+	default:
+		return a * b;
+	}
+}
+
+static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation *r, size_t row,
+	struct al_paper_range *out)
+{
+	const double share = is_exact(g, r) ? 0 : 1;
+	double n = 0;
+
+	*out = (struct al_paper_range){0, 0};
+	for (size_t k = r->a; k <= r->b; k++) {
+		const struct al_paper_number *number = at(g, row, k);
+		if (!al_paper_form_is_source(r, k))
+			continue;
+		if (number->half == 0)
+			return false;
+		out->low += number->value - share * number->half;
+		out->high += number->value + share * number->half;
+		n++;
+	}
+	if (r->form == AL_FORM_MEAN && n > 1) {
+		out->low /= n;
+		out->high /= n;
+	}
+	return n > 1;
+}
+
+/* Of a term that is taken times a factor, which is exact where it has no decimals. */
+static double rounding_of(const struct al_paper_number *a)
+{
+	return a->digits > 0 ? a->half : 0;
+}
+
+bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	size_t row, struct al_paper_range *out)
+{
+	if (r->form >= AL_FORM_SUM)
+		return sum_up(g, r, row, out);
+	const size_t base = r->bases ? r->bases[row] : row;
+	const struct al_paper_number *a = at(g, row, r->a), *b = at(g, base, r->b);
+	const bool is_difference = r->form == AL_FORM_DIFFERENCE;
+	const double share = is_exact(g, r) ? 0 : 1;
+	if (a->half == 0 || b->half == 0 || (r->bases && base == row)
+		|| (!is_difference && (b->value <= b->half || a->value <= a->half)))
+		return false;
+	if (r->form == AL_FORM_MULTIPLE) {
+		*out = (struct al_paper_range){r->factor.low * (a->value - rounding_of(a)),
+			r->factor.high * (a->value + rounding_of(a))};
+		return true;
+	}
+	*out = (struct al_paper_range){INFINITY, -INFINITY};
+	for (int i = 0; i < 4; i++) {
+		const double value = apply(r->form, a->value + (i & 1 ? share : -share) * a->half,
+			b->value + (i & 2 ? share : -share) * b->half);
+		out->low = fmin(out->low, value);
+		out->high = fmax(out->high, value);
+	}
+	return true;
+}
+
+/* The factors of the first row that all others allow, but for those that allow none. */
+bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *r, size_t first)
+{
+	size_t n = 0, n_other = 0;
+
+	for (size_t i = first; i < g->n_rows && n_other <= 2; i++) {
+		const struct al_paper_number *a = at(g, i, r->a), *t = at(g, i, r->t);
+		if (a->value <= a->half || t->value <= t->half || a->half == 0 || t->half == 0
+			|| g->is_summary[i])
+			continue;
+		const double low = (t->value - t->half) / (a->value + rounding_of(a)),
+			     high = (t->value + t->half) / (a->value - rounding_of(a));
+		if (n > 0 && (low > r->factor.high || high < r->factor.low)) {
+			n_other++;
+			continue;
+		}
+		r->factor = n == 0 ? (struct al_paper_range){low, high}
+				   : (struct al_paper_range){fmax(low, r->factor.low),
+					   fmin(high, r->factor.high)};
+		n++;
+	}
+	return n >= 4 && n_other <= 2;
+}
+
+/* ---- what chance would do ---- */
+
+bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	bool is_named)
+{
+	const struct al_paper_grid_column *t = &g->columns[r->t];
+	const bool is_of_terms = r->form >= AL_FORM_SUM || r->form == AL_FORM_DIFFERENCE;
+	const bool is_of_any = r->form == AL_FORM_PRODUCT || r->form == AL_FORM_MULTIPLE
+		|| (is_named && r->form == AL_FORM_DIFFERENCE);
+
+	if (t->is_whole && !*t->unit && r->form != AL_FORM_SUM && r->form != AL_FORM_PRODUCT
+		&& r->form != AL_FORM_MULTIPLE && !is_exact(g, r))
+		return false;
+	for (size_t k = 0; k < g->n_columns && !is_of_any; k++)
+		if (al_paper_form_is_source(r, k)
+			&& strcmp(g->columns[k].unit, is_of_terms ? t->unit : g->columns[r->a].unit)
+				!= 0)
+			return false;
+	return true;
+}
+
+/* A term that rounding hides shows nothing. */
+static double freedom_of_sum(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	size_t row, double width, bool is_named)
+{
+	enum { CLEAR = 3 };
+	double n = 0, least = INFINITY, most = -INFINITY;
+
+	for (size_t k = r->a; k <= r->b; k++)
+		if (al_paper_form_is_source(r, k)) {
+			least = fmin(least, at(g, row, k)->value);
+			most = fmax(most, at(g, row, k)->value);
+			n++;
+		}
+	if (is_named)
+		return r->form == AL_FORM_MEAN ? most - least : fabs(at(g, row, r->t)->value);
+	for (size_t k = r->a; k <= r->b; k++)
+		if (al_paper_form_is_source(r, k) && g->columns[k].span > 0
+			&& g->columns[k].span / (r->form == AL_FORM_MEAN ? n : 1) < CLEAR * width)
+			return 0;
+	return g->columns[r->t].span;
+}
+
+/* No more than by what it is made of: by one of the two, the other being what it is. A factor's
+ * news is how far it is from 1. */
+double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	size_t row, const struct al_paper_range *range, bool is_named)
+{
+	const double value = fabs(at(g, row, r->t)->value);
+
+	if (r->form >= AL_FORM_SUM)
+		return freedom_of_sum(g, r, row, range->high - range->low, is_named);
+	if (r->form == AL_FORM_MULTIPLE)
+		return 0.1 * value; /* what is measured grows so evenly */
+	if (is_named)
+		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE ? fabs(value - 1)
+			: r->form == AL_FORM_PERCENT			      ? fabs(value - 100)
+									      : value;
+	const struct al_paper_grid_column *a = &g->columns[r->a], *b = &g->columns[r->b];
+	const double va = at(g, row, r->a)->value,
+		     vb = at(g, r->bases ? r->bases[row] : row, r->b)->value;
+	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
+	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
+	const double least = fmin(g->columns[r->t].span, by_a);
+
+	return r->bases || b->span == 0 ? least : fmin(least, by_b);
+}
+
+/* ---- what is said ---- */
+
+const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	size_t row)
+{
+	const struct al_paper_number *a = at(g, row, r->a),
+				     *b = at(g, r->bases ? r->bases[row] : row, r->b);
+	const char *terms = g->is_turned ? "rows" : "columns";
+	const size_t first = g->is_turned ? g->sheet->n_heads + 1 : 1;
+
+	if (r->form >= AL_FORM_SUM)
+		return al_format(g->arena, "%s of %s %zu to %zu%s", operations[r->form], terms,
+			r->a + first, r->b + first,
+			r->omitted ? " but for sums and means of them" : "");
+	if (r->form == AL_FORM_MULTIPLE)
+		return al_format(g->arena, "%s times %.4g", a->text,
+			(r->factor.low + r->factor.high) / 2);
+	return al_format(g->arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
+		r->bases ? ", that of the row that others refer to" : "");
+}
