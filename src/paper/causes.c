@@ -28,6 +28,13 @@ const char *al_paper_instead(struct al_arena *arena, const char *printed, double
 		printed + before + strlen(number));
 }
 
+const char *al_paper_expected(struct al_arena *arena, double right, int digits)
+{
+	const bool is_whole = right < 0x1p53 && right == rint(right);
+
+	return al_format(arena, "%.*f", is_whole ? 0 : digits + 1, right);
+}
+
 /* 10^9 and 2^30 alike; 1: no such unit. */
 static double binary_factor(const char *unit)
 {

@@ -80,6 +80,9 @@ void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *co
 /* The right number, printed as the wrong one is. */
 const char *al_paper_instead(struct al_arena *arena, const char *printed, double right, int digits);
 
+/* The right number, with a digit more than is printed; a whole one as it is. */
+const char *al_paper_expected(struct al_arena *arena, double right, int digits);
+
 /* ---- derive.c ---- */
 
 struct al_deriving;

@@ -140,7 +140,9 @@ void al_deriving_add(const struct al_deriving *d, const struct al_paper_cell *ce
 	al_paper_findings_add(d->out,
 		(struct al_paper_finding){.line = cell->line,
 			.printed = cell->printed,
-			.expected = al_format(d->arena, "%.*f", cell->digits + 1, cell->right),
+			.expected = cell->meaning == AL_MEANS_SIZE
+				? al_paper_expected(d->arena, cell->right, cell->digits)
+				: al_format(d->arena, "%.*f", cell->digits + 1, cell->right),
 			.verdict = al_verdict_names[verdict],
 			.cause = cause->name,
 			.derivation = verdict == AL_REPRODUCED || cell->holds

@@ -393,43 +393,44 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 	return found;
 }
 
-static void add(const struct al_word *printed, double right, enum al_verdict verdict,
-	const char *cause, struct al_paper_findings *out, struct al_lint_counts *counts)
+static struct al_paper_suspect suspect_of(const struct al_word *printed, double right,
+	struct al_arena *arena)
 {
 	const double scale = printed->scale > 0 ? printed->scale : 1;
 
+	return (struct al_paper_suspect){.printed = al_strdup(arena, printed->text),
+		.value = printed->value / scale,
+		.right = right / scale,
+		.half = 0.5 * pow(10, -printed->digits),
+		.digits = printed->digits};
+}
+
+static void add(const struct al_paper_suspect *suspect, size_t line, enum al_verdict verdict,
+	struct al_paper_findings *out, struct al_lint_counts *counts)
+{
 	al_paper_findings_add(out,
-		(struct al_paper_finding){.line = printed->line,
-			.printed = al_strdup(out->arena, printed->text),
-			.expected = al_format(out->arena, "%.*f", printed->digits + 1,
-				right / scale),
-			.verdict = al_verdict_names[verdict],
-			.cause = cause,
-			.note = !cause ? NULL : "the numbers next to it give another value"});
+		(struct al_paper_finding){.line = line,
+			.printed = suspect->printed,
+			.expected = al_paper_expected(out->arena, suspect->right, suspect->digits),
+			.verdict = al_verdict_names[verdict]});
 	counts->verdicts[verdict]++;
 	counts->numbers++;
 }
 
 /* Sums are wrong if they don't add up, and other expressions if one digit explains it. */
-static const char *find_cause(const struct value *value, const struct claim *claim, double right,
-	struct al_paper_findings *out)
+static const char *find_cause(const struct value *value, const struct claim *claim,
+	const struct al_paper_suspect *suspect, struct al_arena *arena)
 {
 	const struct al_word *printed = claim->printed;
-	const double scale = printed->scale > 0 ? printed->scale : 1;
 	const bool is_sum = value->n_sums == value->n_operators && !value->has_nouns
 		&& (value->unit > 0) == (printed->scale > 0)
 		&& strcmp(value->family, printed->family) == 0;
-	const struct al_paper_suspect suspect = {.printed = printed->text,
-		.value = printed->value / scale,
-		.right = right / scale,
-		.half = 0.5 * pow(10, -printed->digits),
-		.digits = printed->digits};
 
 	if (!claim->is_marked)
 		return NULL;
 	if (is_sum)
 		return "sum";
-	return !claim->is_about && al_paper_is_digit_slip(out->arena, &suspect) ? "digit" : NULL;
+	return !claim->is_about && al_paper_is_digit_slip(arena, suspect) ? "digit" : NULL;
 }
 
 static bool judge(const struct al_sentence *s, size_t at, const struct value *value,
@@ -437,13 +438,25 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 {
 	double right = 0;
 	const enum al_verdict verdict = compare(s, at, claim, &right);
-	const char *cause = verdict == AL_INCONSISTENT ? find_cause(value, claim, right, out)
-						       : NULL;
+	const struct al_paper_suspect suspect = suspect_of(claim->printed, right, out->arena);
+	const char *cause = verdict == AL_INCONSISTENT
+		? find_cause(value, claim, &suspect, out->arena)
+		: NULL;
 	const bool is_told = verdict == AL_REPRODUCED
 		|| (verdict == AL_CONSISTENT && claim->is_marked);
 
-	if (is_told || cause)
-		add(claim->printed, right, verdict, cause, out, counts);
+	if (is_told)
+		add(&suspect, claim->printed->line, verdict, out, counts);
+	else if (cause)
+		al_paper_add_wrong(out, counts, &suspect,
+			&(struct al_paper_finding){.line = claim->printed->line,
+				.expected = al_paper_expected(out->arena, suspect.right,
+					suspect.digits),
+				.cause = cause,
+				.derivation = al_format(out->arena, "%s = %s",
+					al_sentence_join(s, out->arena, at, value->end),
+					al_paper_instead(out->arena, suspect.printed, suspect.right,
+						suspect.digits))});
 	return verdict != AL_INCONSISTENT;
 }
 

@@ -87,6 +87,15 @@ struct place {
 	bool has_suffix;
 };
 
+/* "262K", "65.5K" of a power of two, rounded or cut off: its K is 1,000 after all; 0: of none. */
+static double power_of_two(double printed, size_t n_decimals)
+{
+	const double unit = 1000 * pow(10, -(double)n_decimals);
+	const double power = exp2(floor(log2(1000 * printed + unit)));
+
+	return printed > 1 && fabs(power - 1000 * printed) < unit ? power : 0;
+}
+
 /* The number at `p` with its K or M; false where it is a part of a word or has a unit. */
 static bool read_number(struct al_arena *arena, const char *text, const char *p, struct place *out)
 {
@@ -103,7 +112,11 @@ static bool read_number(struct al_arena *arena, const char *text, const char *p,
 	const char suffix = *out->end;
 	out->has_suffix = suffix && strchr("kKM", suffix) && !isalnum((unsigned char)out->end[1]);
 	if (out->has_suffix) {
-		out->value *= suffix == 'M' ? 0x1p20 : 0x1p10;
+		const char *point = strchr(digits, '.');
+		const double power = suffix == 'M'
+			? 0
+			: power_of_two(out->value, point ? strlen(point + 1) : 0);
+		out->value = power > 0 ? power : out->value * (suffix == 'M' ? 0x1p20 : 0x1p10);
 		out->round *= suffix == 'M' ? 1e6 : 1e3;
 		out->end++;
 	}

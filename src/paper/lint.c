@@ -275,7 +275,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	if (!al_paper_subjects_check(&subjects, err))
 		return false;
 	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
-	al_paper_read_relations(&deriving, &subjects);
+	al_paper_read_sentences(&deriving, &subjects);
 	add_files(&l);
 	for (size_t i = 0; i < bound.gaps.n; i++)
 		al_paper_findings_add(&l.findings, bound.gaps.items[i]);

@@ -67,11 +67,11 @@ void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_tru
 /* Do two numbers differ by one digit, or by two neighbors that changed places? */
 bool al_paper_is_slip(const char *a, const char *b);
 
-/* ---- relations.c ---- */
+/* ---- sentences.c ---- */
 
 /* What follows within a sentence: ratios and percentages, sums, sizes of caches. */
 struct al_deriving;
-void al_paper_read_relations(const struct al_deriving *deriving,
+void al_paper_read_sentences(const struct al_deriving *deriving,
 	struct al_paper_subjects *subjects);
 
 /* ---- ledger.c ---- */

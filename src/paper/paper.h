@@ -11,8 +11,10 @@
  *             cells in cells.c
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
- *   relations ratios and percentages in running text, by the two numbers of their sentence (words)
- *   stated    sizes of caches in sentences that name a model and a context
+ *   sentences running text as words and numbers (words), in which are judged
+ *     relations    ratios and percentages, by the two numbers of a pair (pairs)
+ *     expressions  arithmetic, by its value
+ *     stated       sizes of models and caches in sentences that name a model
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
 #pragma once

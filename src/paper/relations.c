@@ -1,154 +1,19 @@
 /* Ratios and percentages of running text whose two sides are in the same sentence: "from 28.3M to
- * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't in one of the forms below is
- * not looked at: a number elsewhere in the sentence may be of something else. */
+ * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't said of a pair of numbers
+ * next to it is not looked at: a number elsewhere may be of something else. */
+#include "paper/relations.h"
 
-#include "paper/expressions.h"
-#include "paper/stated.h"
+#include "paper/derive.h"
+#include "paper/pairs.h"
 #include "scenario/scenario.h"
 
-/* The old value, the new one, and their places in the sentence. */
-struct pair {
-	struct al_word before, after;
-	size_t first, last; /* words */
-	bool is_share; /* "3 out of 8": what is is a part of what was */
-	bool is_loose; /* the two may be of something else than a statement next to them */
-};
-
-enum { MOST_KEPT_WORDS = 10000 };
-
-struct reader {
-	const struct al_deriving *deriving;
-	struct al_paper_subjects *subjects;
+struct relations {
+	struct al_sentence *s;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
-	struct al_arena words; /* of the last sentences */
-	size_t n_words;
-	struct al_sentence sentence;
 };
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
-
-/* ---- pairs ---- */
-
-/* "from 64 to 16 GB": the first is of the unit of the second. */
-static void share_unit(struct al_word *first, const struct al_word *second)
-{
-	if (first->scale > 0 || second->scale == 0)
-		return;
-	first->half_unit = 0.5 * second->scale * pow(10, -first->digits);
-	first->value *= second->scale;
-	first->scale = second->scale;
-	first->family = second->family;
-}
-
-/* How two numbers appear in a sentence: words, or NULL for a number, each behind at most so many
- * other words; "" ends a form. */
-static const struct form {
-	struct step {
-		const char *word;
-		size_t most;
-	} steps[4];
-	bool is_before_first; /* the old value is first */
-	bool is_share, is_loose;
-} forms[] = {
-	{{{"from", 0}, {NULL, 2}, {"to", 2}, {NULL, 2}}, true, false, false},
-	{{{NULL, 0}, {"instead", 2}, {"of", 0}, {NULL, 1}}, false, false, false},
-	{{{NULL, 0}, {"rather", 2}, {"than", 0}, {NULL, 1}}, false, false, false},
-	{{{NULL, 0}, {"out", 0}, {"of", 0}, {NULL, 0}}, false, true, false},
-	{{{NULL, 0}, {"\u2192", 3}, {NULL, 2}, {"", 0}}, true, false, true},
-	{{{NULL, 0}, {"vs", 4}, {NULL, 4}, {"", 0}}, false, false, true},
-	{{{NULL, 0}, {"versus", 4}, {NULL, 4}, {"", 0}}, false, false, true},
-	{{{NULL, 0}, {"against", 2}, {NULL, 4}, {"", 0}}, false, false, true},
-	{{{NULL, 0}, {"compared", 2}, {"to", 0}, {NULL, 2}}, false, false, true},
-	{{{NULL, 0}, {"compared", 2}, {"with", 0}, {NULL, 2}}, false, false, true},
-	{{{NULL, 0}, {"down", 3}, {"from", 0}, {NULL, 2}}, false, false, true},
-	{{{NULL, 0}, {"up", 3}, {"from", 0}, {NULL, 2}}, false, false, true},
-	{{{NULL, 0}, {"was", 2}, {NULL, 1}, {"", 0}}, false, false, true},
-	{{{NULL, 0}, {"of", 1}, {NULL, 1}, {"", 0}}, false, true, true},
-};
-
-static bool is_quantity(const struct al_word *word)
-{
-	return word->kind >= AL_WORD_NUMBER && word->kind != AL_WORD_OTHER;
-}
-
-/* Moves `*at` to the step, which is one of the next words but for "~" and "(". */
-static bool find_step(const struct al_sentence *s, const struct step *step, size_t *at)
-{
-	const size_t last = *at + step->most;
-
-	for (; *at < s->n && *at <= last; ++*at) {
-		if (step->word ? al_sentence_is(s, *at, step->word) : is_quantity(&s->words[*at]))
-			return true;
-		if (s->words[*at].kind > AL_WORD_SIGN
-			|| (s->words[*at].kind == AL_WORD_SIGN
-				&& !al_sentence_has(s, *at, AL_WORDS_ABOUT)
-				&& !al_sentence_is(s, *at, "(")))
-			return false;
-	}
-	return false;
-}
-
-/* Of "~190" only two digits are sure. */
-static double about_half(const struct al_sentence *s, size_t at)
-{
-	const struct al_word *word = &s->words[at];
-	const double scale = word->scale > 0 ? word->scale : 1, count = rint(word->value / scale);
-	double unit = 10;
-
-	if (at == 0 || !al_sentence_has(s, at - 1, AL_WORDS_ABOUT))
-		return 0;
-	while (word->digits == 0 && unit <= count && fmod(count, unit) == 0)
-		unit *= 10;
-	return unit > 10 ? 0.05 * unit * scale : 1.5 * pow(10, -word->digits) * scale;
-}
-
-static bool read_form(const struct al_sentence *s, size_t at, const struct form *form,
-	struct pair *out)
-{
-	struct al_word numbers[2];
-	size_t n = 0, next = at, places[2];
-
-	for (size_t i = 0; i < N_OF(form->steps); i++, next++) {
-		if (form->steps[i].word && !*form->steps[i].word)
-			break;
-		if (!find_step(s, &form->steps[i], &next))
-			return false;
-		if (form->steps[i].word)
-			continue;
-		places[n] = next;
-		numbers[n++] = s->words[next];
-	}
-	if (numbers[0].kind != numbers[1].kind)
-		return false;
-	if (!form->is_share)
-		share_unit(&numbers[0], &numbers[1]);
-	for (size_t i = 0; i < 2; i++)
-		numbers[i].half_unit = fmax(numbers[i].half_unit, about_half(s, places[i]));
-	*out = (struct pair){numbers[!form->is_before_first], numbers[form->is_before_first], at,
-		next - 1, form->is_share, form->is_loose};
-	return true;
-}
-
-static bool read_pair(const struct al_sentence *s, size_t at, struct pair *out)
-{
-	for (size_t i = 0; i < N_OF(forms); i++)
-		if (read_form(s, at, &forms[i], out))
-			return true;
-	return false;
-}
-
-enum { MOST_PAIRS = 16 };
-
-static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n && n < MOST_PAIRS; i++)
-		if (read_pair(s, i, &out[n]))
-			i = out[n++].last;
-	return n;
-}
 
 /* ---- the statement about them ---- */
 
@@ -215,7 +80,7 @@ static const char *quantity_behind(const struct al_sentence *s, size_t at)
 	return NULL;
 }
 
-static bool is_of_same(const struct al_sentence *s, const struct pair *pair, size_t at)
+static bool is_of_same(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
 	const char *said = quantity_behind(s, at);
 	const char *behind = quantity_of(s, pair->last + 1);
@@ -233,7 +98,7 @@ static bool is_of_same(const struct al_sentence *s, const struct pair *pair, siz
 }
 
 /* "(5 vs. 13 GB)": a ratio in front of it is of these. */
-static bool is_in_brackets(const struct al_sentence *s, const struct pair *pair)
+static bool is_in_brackets(const struct al_sentence *s, const struct al_pair *pair)
 {
 	const size_t about = pair->first > 0 && al_sentence_is(s, pair->first - 1, "~");
 
@@ -242,7 +107,7 @@ static bool is_in_brackets(const struct al_sentence *s, const struct pair *pair)
 
 /* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
  * rates alone. */
-static enum gap find_gap(const struct al_sentence *s, const struct pair *pair, size_t at)
+static enum gap find_gap(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
 	const bool is_of_time = al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
 	const bool has_brackets = pair->is_loose && is_in_brackets(s, pair);
@@ -262,7 +127,7 @@ static enum gap find_gap(const struct al_sentence *s, const struct pair *pair, s
 }
 
 /* Then it is counted where it holds, and called wrong for a single digit alone. */
-static bool is_said_loosely(const struct al_sentence *s, const struct pair *pair, size_t at)
+static bool is_said_loosely(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
 	const bool has_unit = pair->before.scale > 0 && pair->after.scale > 0;
 	const bool is_sure = !pair->is_loose
@@ -300,7 +165,7 @@ static struct range quotient(struct range a, struct range b)
 
 /* How many times the smaller the larger is; or by how many hundredths of what was it fell or
  * rose. */
-static struct range relation_of(const struct pair *pair, enum al_word_kind kind)
+static struct range relation_of(const struct al_pair *pair, enum al_word_kind kind)
 {
 	const struct range before = range_of(&pair->before), after = range_of(&pair->after);
 	const bool falls = pair->after.value < pair->before.value;
@@ -314,7 +179,7 @@ static struct range relation_of(const struct pair *pair, enum al_word_kind kind)
 		     : (struct range){100 * (share.low - 1), 100 * (share.high - 1)};
 }
 
-static double point_of(const struct pair *pair, enum al_word_kind kind)
+static double point_of(const struct al_pair *pair, enum al_word_kind kind)
 {
 	const double before = pair->before.value, after = pair->after.value;
 
@@ -323,26 +188,50 @@ static double point_of(const struct pair *pair, enum al_word_kind kind)
 	return 100 * (pair->is_share ? after : fabs(after - before)) / before;
 }
 
+/* "1 - 9.1 / 12.4 = 26.6%" */
+static const char *derivation_of(const struct al_pair *pair, const struct al_word *said,
+	struct al_arena *arena)
+{
+	const bool falls = pair->after.value < pair->before.value;
+	const bool is_ratio = said->kind == AL_WORD_TIMES;
+	const bool is_change = !is_ratio && !pair->is_share;
+	const struct al_word *above = is_ratio && falls ? &pair->before : &pair->after;
+	const struct al_word *below = is_ratio && falls ? &pair->after : &pair->before;
+
+	return al_format(arena, "%s%s / %s%s = %.*f%s", is_change && falls ? "1 - " : "",
+		above->text, below->text, is_change && !falls ? " - 1" : "", said->digits + 1,
+		point_of(pair, said->kind), is_ratio ? "" : " %");
+}
+
 static const char points[] = "points", cut_off[] = "truncation"; /* causes */
 
-static void add(struct reader *r, const struct pair *pair, const struct al_word *said,
+static void add(struct relations *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
-	const bool is_wrong = verdict == AL_INCONSISTENT;
+	struct al_arena *arena = r->out->arena;
+	const double right = point_of(pair, said->kind);
+	const struct al_paper_suspect suspect = {.printed = al_strdup(arena, said->text),
+		.value = said->value,
+		.right = right,
+		.half = said->half_unit,
+		.digits = said->digits};
+	struct al_paper_finding found = {.line = said->line,
+		.printed = suspect.printed,
+		.expected = al_paper_expected(arena, right, said->digits),
+		.verdict = al_verdict_names[verdict],
+		.cause = verdict == AL_CONSISTENT && *but ? but : NULL,
+		.note = but == points	 ? "holds as percentage points"
+			: but == cut_off ? "cut off, not rounded"
+			: *but		 ? al_format(arena, "erratum? it %s", but)
+					 : NULL};
 
-	al_paper_findings_add(r->out,
-		(struct al_paper_finding){.line = said->line,
-			.printed = al_strdup(r->out->arena, said->text),
-			.expected = al_format(r->out->arena, "%.*f", said->digits + 1,
-				point_of(pair, said->kind)),
-			.verdict = al_verdict_names[verdict],
-			.cause = verdict == AL_CONSISTENT && *but ? but : NULL,
-			.note = is_wrong
-				? al_format(r->out->arena, "%s and %s in the same sentence%s",
-					pair->before.text, pair->after.text, but)
-				: but == points	 ? "holds as percentage points"
-				: but == cut_off ? "cut off, not rounded"
-						 : NULL});
+	if (verdict == AL_INCONSISTENT)
+		found.derivation = derivation_of(pair, said, arena);
+	if (verdict == AL_INCONSISTENT && !*but) {
+		al_paper_add_wrong(r->out, r->counts, &suspect, &found);
+		return;
+	}
+	al_paper_findings_add(r->out, found);
 	r->counts->verdicts[verdict]++;
 	r->counts->numbers++;
 }
@@ -370,17 +259,17 @@ static int significant_digits(const struct al_word *word)
 
 /* A statement that may be of something else. Which of the two is the old value is open; a single
  * digit shows nothing unless it is exact. */
-static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
+static void judge_loosely(struct relations *r, const struct al_pair *pair, size_t at)
 {
-	const struct al_word *said = &r->sentence.words[at];
-	const struct pair swapped = {pair->after, pair->before, pair->first, pair->last, false,
+	const struct al_word *said = &r->s->words[at];
+	const struct al_pair swapped = {pair->after, pair->before, pair->first, pair->last, false,
 		true};
-	const int direction = direction_at(&r->sentence, at);
+	const int direction = direction_at(r->s, at);
 	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
-	const bool is_near = find_gap(&r->sentence, pair, at) <= UNITS;
+	const bool is_near = find_gap(r->s, pair, at) <= UNITS;
 
 	for (int i = 0; i < (pair->is_share ? 1 : 2); i++) {
-		const struct pair *p = i ? &swapped : pair;
+		const struct al_pair *p = i ? &swapped : pair;
 		const double point = point_of(p, said->kind), off = fabs(said->value - point);
 		const struct range found = relation_of(p, said->kind);
 		const int found_direction = p->after.value < p->before.value ? -1 : 1;
@@ -408,9 +297,9 @@ static void judge_loosely(struct reader *r, const struct pair *pair, size_t at)
 	}
 }
 
-static void judge(struct reader *r, const struct pair *pair, size_t at)
+static void judge(struct relations *r, const struct al_pair *pair, size_t at)
 {
-	const struct al_sentence *s = &r->sentence;
+	const struct al_sentence *s = r->s;
 	const struct al_word *said = &s->words[at];
 	const bool falls = pair->after.value < pair->before.value;
 	const bool is_falling = has_near(s, at, 3, AL_WORDS_FALLING),
@@ -436,7 +325,7 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 		&& (found.high < said->value - rounding || found.low > said->value + rounding))
 		add(r, pair, said, AL_CONSISTENT, points);
 	else if (is_directed && is_falling != falls)
-		add(r, pair, said, AL_INCONSISTENT, falls ? ": it falls" : ": it rises");
+		add(r, pair, said, AL_INCONSISTENT, falls ? "falls" : "rises");
 	else if (fabs(said->value - point) <= said->half_unit + slack)
 		add(r, pair, said, AL_REPRODUCED, "");
 	else if (point > said->value && point < said->value + 2 * said->half_unit - slack)
@@ -451,7 +340,7 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 }
 
 /* Nothing can be divided by what may have been rounded from zero. */
-static bool can_divide(const struct pair *pair)
+static bool can_divide(const struct al_pair *pair)
 {
 	return range_of(&pair->before).low > 0 && range_of(&pair->after).low > 0
 		&& strcmp(pair->before.family, pair->after.family) == 0;
@@ -489,15 +378,17 @@ static bool has_direction(const struct al_sentence *s, size_t at)
 }
 
 /* "from 4 to 2 and from 8 to 2, a 2x reduction" could be of either. */
-static bool has_neighbor(const struct al_sentence *s, const struct pair *pairs, size_t n, size_t i)
+static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pairs, size_t n,
+	size_t i)
 {
 	return (i > 0 && are_links(s, pairs[i - 1].last + 1, pairs[i].first))
 		|| (i + 1 < n && are_links(s, pairs[i].last + 1, pairs[i + 1].first));
 }
 
-static void read_relation(struct reader *r, const struct pair *pairs, size_t n_pairs, size_t at)
+static void read_relation(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
+	size_t at)
 {
-	const struct al_sentence *s = &r->sentence;
+	const struct al_sentence *s = r->s;
 	size_t n = 0, found = 0;
 	enum gap best = APART;
 
@@ -518,78 +409,18 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 	(is_said_loosely(s, &pairs[found], at) ? judge_loosely : judge)(r, &pairs[found], at);
 }
 
-static void read_sentence(struct reader *r)
+void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
 {
-	struct al_sentence *s = &r->sentence;
-	struct pair pairs[MOST_PAIRS];
+	struct relations r = {sentence, out, counts};
+	struct al_pair pairs[AL_MOST_PAIRS];
 
-	al_paper_read_expressions(s, r->out, r->counts);
-	al_paper_read_stated(s, r->deriving, r->subjects);
-	al_paper_read_sizes(s, r->deriving, r->subjects);
-	for (size_t i = 0; i < s->n; i++)
-		if (has_direction(s, i + 1))
-			read_fraction(s, i);
-	const size_t n_pairs = find_pairs(s, pairs);
-	for (size_t i = 0; n_pairs > 0 && i < s->n; i++)
-		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES)
-			read_relation(r, pairs, n_pairs, i);
-	r->n_words += s->n;
-	s->n = 0;
-	if (r->n_words < MOST_KEPT_WORDS)
-		return;
-	al_arena_finish(&r->words);
-	al_arena_init(&r->words);
-	r->sentence = (struct al_sentence){.vocabulary = s->vocabulary};
-	r->n_words = 0;
-}
-
-/* "- 4 GB", "3. ...", "# ...", "\\item". */
-static bool begins_item(const struct al_paper *paper, const struct al_paper_line *line)
-{
-	static const char item[] = "\\item";
-	size_t i = 0;
-
-	while (i < line->length && strchr(" \t>", line->text[i]))
-		i++;
-	const char *text = line->text + i;
-	const size_t left = line->length - i, n = al_number_length(text);
-	if (paper->kind == AL_PAPER_TEX)
-		return left >= strlen(item) && memcmp(text, item, strlen(item)) == 0;
-	return (left > 1 && strchr("-*+#", text[0]) && strchr(" #", text[1]))
-		|| (n > 0 && left > n + 1 && strchr(".)", text[n]) && text[n + 1] == ' ');
-}
-
-/* A sentence ends at a table, at an empty line and at a list's item, too. */
-static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
-	struct al_arena *plain)
-{
-	const char *text = al_paper_plain(plain, line->text, line->length);
-	const char *rest = text;
-
-	if (line->is_of_table || (!*text && !line->is_part)) {
-		read_sentence(r);
-		return;
-	}
-	if (begins_item(r->deriving->paper, line))
-		read_sentence(r);
-	while (al_sentence_add_line(&r->sentence, &r->words, text, number, &rest))
-		read_sentence(r);
-}
-
-void al_paper_read_relations(const struct al_deriving *deriving, struct al_paper_subjects *subjects)
-{
-	const struct al_paper *paper = deriving->paper;
-	struct reader r = {.deriving = deriving,
-		.subjects = subjects,
-		.sentence.vocabulary = &subjects->vocabulary,
-		.out = deriving->out,
-		.counts = deriving->counts};
-
-	al_arena_init(&r.words);
-	for (size_t i = 0; i < paper->n_lines; i++) {
-		AL_ARENA(plain);
-		read_line(&r, &paper->lines[i], i + 1, &plain);
-	}
-	read_sentence(&r);
-	al_arena_finish(&r.words);
+	for (size_t i = 0; i < sentence->n; i++)
+		if (has_direction(sentence, i + 1))
+			read_fraction(sentence, i);
+	const size_t n_pairs = al_paper_find_pairs(sentence, pairs);
+	for (size_t i = 0; n_pairs > 0 && i < sentence->n; i++)
+		if (sentence->words[i].kind == AL_WORD_PERCENT
+			|| sentence->words[i].kind == AL_WORD_TIMES)
+			read_relation(&r, pairs, n_pairs, i);
 }

@@ -17,12 +17,7 @@ struct stated {
 
 static const char *join(struct al_arena *arena, const struct al_sentence *s, struct span span)
 {
-	AL_TEXT(out);
-
-	for (size_t i = span.first; i < span.end; i++)
-		al_text_addf(&out, "%s%s", i > span.first && !s->words[i].is_joined ? " " : "",
-			s->words[i].text);
-	return al_strdup(arena, out.data);
+	return al_sentence_join(s, arena, span.first, span.end);
 }
 
 /* ---- what the sentence names ---- */

@@ -237,3 +237,14 @@ bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
 		&& strcmp(s->words[at].text, text) == 0;
 }
+
+const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
+	size_t end)
+{
+	AL_TEXT(out);
+
+	for (size_t i = first; i < end; i++)
+		al_text_addf(&out, "%s%s", i > first && !s->words[i].is_joined ? " " : "",
+			s->words[i].text);
+	return al_strdup(arena, out.data ? out.data : "");
+}

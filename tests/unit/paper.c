@@ -194,7 +194,7 @@ static void reads_relations(void **state)
 			.arena = &paper.arena,
 			.out = &found,
 			.counts = &counts};
-		al_paper_read_relations(&deriving, &no_models);
+		al_paper_read_sentences(&deriving, &no_models);
 		for (size_t k = 0; k < found.n; k++)
 			al_text_addf(&told, "%zu %s %s\n", found.items[k].line,
 				found.items[k].printed,
