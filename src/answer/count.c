@@ -446,7 +446,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		c.explanations = al_explain_table(session);
 	/* explained are defaults, too, which the tensors' shapes derive */
 	asked.only_modules = !o->explains;
-	asked.has_no_recipe = true;
+	asked.has_no_recipe = asked.has_no_engine = true;
 	return al_each_request(session, &asked, true, answer, &c, err);
 }
 

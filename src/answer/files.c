@@ -7,26 +7,19 @@
 #include "base/mount.h"
 #include "base/output.h"
 
-void al_files_init(struct al_files *files)
-{
-	*files = (struct al_files){0};
-	al_arena_init(&files->arena);
-}
-
 void al_files_finish(struct al_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		al_text_finish(&files->items[i].content);
 	if (files->aside.is_open)
 		al_spill_close(&files->aside);
-	al_arena_finish(&files->arena);
 }
 
 struct al_text *al_files_add_path(struct al_files *files, const char *path)
 {
-	struct file *file = AL_APPEND(&files->arena, files->items, files->n, files->room);
+	struct file *file = AL_APPEND(files->arena, files->items, files->n, files->room);
 
-	*file = (struct file){.path = al_strdup(&files->arena, path)};
+	*file = (struct file){.path = al_strdup(files->arena, path)};
 	al_text_init(&file->content);
 	return &file->content;
 }
@@ -40,17 +33,17 @@ static const char *path_in(struct al_arena *arena, const char *folder, const cha
 struct al_text *al_files_add(struct al_files *files, const char *folder, const char *name,
 	const char *ending)
 {
-	const char *path = path_in(&files->arena, folder, name, ending);
+	const char *path = path_in(files->arena, folder, name, ending);
 	struct al_text *content = al_files_add_path(files, path);
 
-	files->items[files->n - 1].folder = al_strdup(&files->arena, folder);
+	files->items[files->n - 1].folder = al_strdup(files->arena, folder);
 	return content;
 }
 
 const struct al_text *al_files_find(struct al_files *files, const char *folder, const char *name,
 	const char *ending)
 {
-	const char *path = path_in(&files->arena, folder, name, ending);
+	const char *path = path_in(files->arena, folder, name, ending);
 
 	for (size_t i = files->n; i-- > 0;)
 		if (strcmp(files->items[i].path, path) == 0)
@@ -77,13 +70,13 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 
 	if (!files->aside.is_open
 		&& (!al_folder_make(folder, err)
-			|| !al_spill_open(&files->aside, al_format(&files->arena, "%s/", folder),
+			|| !al_spill_open(&files->aside, al_format(files->arena, "%s/", folder),
 				err)))
 		return false;
 	if (!al_spill_put(&files->aside, content->data, content->length, &at, err))
 		return false;
-	struct file *file = need_file(files, al_path_join(&files->arena, folder, name));
-	*AL_APPEND(&files->arena, file->pieces, file->n_pieces,
+	struct file *file = need_file(files, al_path_join(files->arena, folder, name));
+	*AL_APPEND(files->arena, file->pieces, file->n_pieces,
 		file->pieces_room) = (struct al_file_piece){at, content->length};
 	return true;
 }
@@ -147,7 +140,7 @@ static void remove_written(const char *path)
 /* Two names of one file are found out where the second is written. */
 bool al_files_write(struct al_files *files, struct al_error *err)
 {
-	bool *is_new = al_new_array(&files->arena, bool, files->n + 1);
+	bool *is_new = al_new_array(files->arena, bool, files->n + 1);
 	bool ok = true;
 	size_t n = 0;
 
@@ -170,9 +163,9 @@ const char *al_files_text(struct al_files *files)
 	const char *text = "";
 
 	if (n > MOST_NAMED)
-		return al_format(&files->arena, "%zu files, %s to %s", n, files->items[0].path,
+		return al_format(files->arena, "%zu files, %s to %s", n, files->items[0].path,
 			files->items[n - 1].path);
 	for (size_t i = 0; i < n; i++)
-		text = al_join(&files->arena, text, files->items[i].path);
+		text = al_join(files->arena, text, files->items[i].path);
 	return *text ? text : NULL;
 }

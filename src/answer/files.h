@@ -11,7 +11,7 @@ struct al_file_piece {
 };
 
 struct al_files {
-	struct al_arena arena;
+	struct al_arena *arena;
 	struct file {
 		const char *folder, *path; /* folder: to be made; or NULL */
 		struct al_text content;
@@ -22,7 +22,6 @@ struct al_files {
 	struct al_spill aside;
 };
 
-void al_files_init(struct al_files *files);
 void al_files_finish(struct al_files *files);
 
 /* A new file, empty: its content, valid until the next is added. */

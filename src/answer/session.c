@@ -393,7 +393,10 @@ static void render(struct al_session *session, const struct al_command *command,
 bool al_session_render(struct al_session *session, const struct al_command *command,
 	struct al_text *out, struct al_error *err)
 {
-	if (!al_session_keep_tables(session, err) || !al_session_split_csv(session, err))
+	const bool is_csv = strcmp(session->writer->name, "csv") == 0;
+
+	if ((session->output->only && !al_session_keep_tables(session, err))
+		|| (is_csv && !al_session_split_csv(session, err)))
 		return false;
 	const char *file = session->output->file;
 	if (session->output->report)
@@ -407,7 +410,7 @@ bool al_session_render(struct al_session *session, const struct al_command *comm
 void al_session_begin(struct al_session *session)
 {
 	al_arena_init(&session->arena);
-	al_files_init(&session->files);
+	session->files = (struct al_files){.arena = &session->arena};
 	session->catalog = al_catalog_create();
 }
 
@@ -416,7 +419,8 @@ void al_session_finish(struct al_session *session)
 	for (size_t i = 0; i < session->n_tables; i++)
 		al_table_finish(session->tables[i]);
 	al_catalog_destroy(session->catalog);
-	al_files_finish(&session->files);
+	if (session->files.n > 0 || session->files.aside.is_open)
+		al_files_finish(&session->files);
 	al_text_finish(&session->rendered);
 	al_arena_finish(&session->arena);
 }

@@ -35,8 +35,6 @@ bool al_session_keep_tables(struct al_session *session, struct al_error *err)
 	const char *asked = session->output->only, **ids, **names = NULL;
 	size_t n = 0, room = 0;
 
-	if (!asked)
-		return true;
 	AL_ARENA(arena);
 	const size_t n_ids = list_ids(session, &arena, &ids);
 	char *rest = al_strdup(&arena, asked);
@@ -75,8 +73,7 @@ bool al_session_split_csv(struct al_session *session, struct al_error *err)
 {
 	const char *file = session->output->file, **ids;
 
-	if (session->rendered.data || session->prints_nothing
-		|| strcmp(session->writer->name, "csv") != 0)
+	if (session->rendered.data || session->prints_nothing)
 		return true;
 	if (file && is_folder(file))
 		add_files(session, file);

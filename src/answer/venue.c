@@ -67,14 +67,14 @@ bool al_venue_add_figure(struct al_files *files, const struct al_profile *profil
 	struct al_error *err)
 {
 	const char *star = is_wide(profile, figure) ? "*" : "";
-	const char *name = al_format(&files->arena, "%s-figure", figure->id);
+	const char *name = al_format(files->arena, "%s-figure", figure->id);
 	struct al_text *out = al_files_add(files, folder, name, "tex");
 
 	AL_TEXT(caption);
 	const bool ok = al_figure_caption(figure, table, &caption, err);
 	al_text_addf(out, "\\begin{figure%s}\n\\centering%s\n\\includegraphics{%s.pdf}\n\\caption{",
 		star, profile ? "\\sloppy" : "", figure->id);
-	al_latex_add_escaped(out, ok ? al_printable(&files->arena, caption.data) : "");
+	al_latex_add_escaped(out, ok ? al_printable(files->arena, caption.data) : "");
 	al_text_addf(out, "}\n\\label{fig:%s}\n\\end{figure%s}\n", figure->id, star);
 	return ok;
 }

@@ -15,16 +15,5 @@ struct al_embedded_list {
 	size_t n_files;
 };
 
-/* The file of that name, or NULL. */
-static inline const struct al_embedded *al_embedded_find(const struct al_embedded_list *list,
-	const char *name)
-{
-	for (size_t i = 0; i < list->n_files; i++) {
-		const char *a = list->files[i].name, *b = name;
-		while (*a && *a == *b)
-			a++, b++;
-		if (*a == *b)
-			return &list->files[i];
-	}
-	return NULL;
-}
+/* The file of that name, or NULL. (text.c) */
+const struct al_embedded *al_embedded_find(const struct al_embedded_list *list, const char *name);

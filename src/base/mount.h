@@ -1,5 +1,5 @@
-/* Files in memory that a thread reads and writes in place of the system's: those that a caller of
- * the library gives to a question, and those that its answer writes.
+/* Files in memory (file.c) that a thread reads and writes in place of the system's: those that a
+ * caller of the library gives to a question, and those that its answer writes.
  *
  * What has a mounted name is read from memory, and a mounted folder hides the system's of that
  * name; all that is written while a mount is set stays in it. The program sets none. */

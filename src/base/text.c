@@ -1,9 +1,11 @@
-/* Text: a string that grows, widths in columns, and the nearest known name. */
+/* Text: a string that grows, widths in columns, hashes, and the nearest known name. */
 
 #include <stdarg.h>
 #include <strings.h>
 
 #include "base/base.h"
+#include "base/embedded.h"
+#include "base/hash.h"
 
 enum { NAME_MAX_COMPARED = 63 };
 
@@ -322,6 +324,39 @@ const void *al_find_item(const void *items, size_t n, size_t size, const char *n
 	for (const char *item = items; n > 0; item += size, n--)
 		if (strcmp(*(const char *const *)(const void *)item, name) == 0)
 			return item;
+	return NULL;
+}
+
+/* ---- hashes, and files in the program ---- */
+
+uint64_t al_hash(uint64_t hash, const void *bytes, size_t length)
+{
+	for (const unsigned char *p = bytes, *end = p + length; p < end; p++)
+		hash = AL_HASH_BYTE(hash, *p);
+	return hash;
+}
+
+uint64_t al_hash_block(uint64_t hash, const unsigned char *bytes, size_t length)
+{
+	enum { N_LANES = 4 };
+	uint64_t lanes[N_LANES] = {hash, ~hash, hash + 1, ~hash + 1}, words[N_LANES];
+	size_t done = 0;
+
+	for (; length - done >= sizeof(words); done += sizeof(words)) {
+		memcpy(words, bytes + done, sizeof(words));
+		for (size_t i = 0; i < N_LANES; i++) {
+			lanes[i] = (lanes[i] ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+			lanes[i] = lanes[i] << 29 | lanes[i] >> 35;
+		}
+	}
+	return al_hash(al_hash(hash, lanes, sizeof(lanes)), bytes + done, length - done);
+}
+
+const struct al_embedded *al_embedded_find(const struct al_embedded_list *list, const char *name)
+{
+	for (size_t i = 0; i < list->n_files; i++)
+		if (strcmp(list->files[i].name, name) == 0)
+			return &list->files[i];
 	return NULL;
 }
 

@@ -177,7 +177,8 @@ static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index
 {
 	if (!parse_document(catalog, index, name, doc, err))
 		return false;
-	if (index != AL_CATALOG_FAMILIES || al_family_complete(catalog, doc, err))
+	if (index != AL_CATALOG_FAMILIES || !al_json_get(doc->root, "like")
+		|| al_family_complete(catalog, doc, err))
 		return true;
 	al_json_finish(doc);
 	return false;

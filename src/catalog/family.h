@@ -323,10 +323,7 @@ struct al_extra {
 enum { AL_FAMILY_EXTRAS = 4 };
 
 /* A tower's layers are all part of the model, whatever the text calls its own that aren't. */
-static inline bool al_component_has_extras(enum al_component component)
-{
-	return component != AL_COMPONENT_VISION && component != AL_COMPONENT_AUDIO;
-}
+bool al_component_has_extras(enum al_component component);
 
 /* Of a model in llama.cpp's files. */
 struct al_exchange_pair {

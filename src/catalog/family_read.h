@@ -38,12 +38,6 @@ bool al_read_architecture(void *reader, const struct al_item *member, void *out,
 bool al_read_component(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* "gguf", into a const struct al_exchange *, and a member of "hub". */
-bool al_read_exchange(void *reader, const struct al_item *node, void *out,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_read_hub(void *reader, const struct al_item *member, void *out,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* A family as the component that the reader reads it as: there only where the component is, with
  * every symbol of its variants from its own config. */
 bool al_component_adapt(struct al_reader *reader, struct al_family *family,

@@ -78,6 +78,11 @@ static void find_walked(const struct run *run, struct item *item)
 			|| is_used(run, item, item->loops->items[i].variable);
 }
 
+bool al_component_has_extras(enum al_component component)
+{
+	return component != AL_COMPONENT_VISION && component != AL_COMPONENT_AUDIO;
+}
+
 /* The part that the iteration counts as; NULL: part of the model. */
 static const char *extra_of(const struct run *run, const struct item *item,
 	const struct al_iteration *iteration)

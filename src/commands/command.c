@@ -45,7 +45,7 @@ static bool print(const struct al_text *text, struct al_error *err)
 /* On a terminal, what lies where now. */
 static void say_written(struct al_session *session)
 {
-	const char *written = al_files_text(&session->files);
+	const char *written = session->files.n > 0 ? al_files_text(&session->files) : NULL;
 
 	if (written && isatty(STDERR_FILENO) && !session->output->is_quiet)
 		fprintf(stderr, "attnledger: written: %s\n",
@@ -75,7 +75,8 @@ static bool deliver(struct al_session *session, const struct al_command *command
 		return false;
 	AL_TEXT(text);
 	bool ok = al_session_render(session, command, &text, err)
-		&& al_files_write(&session->files, err) && print(&text, err);
+		&& (session->files.n == 0 || al_files_write(&session->files, err))
+		&& print(&text, err);
 	if (ok) {
 		tell_cut(session);
 		say_written(session);

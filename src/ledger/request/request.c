@@ -484,8 +484,9 @@ static bool fill(struct al_request *q, const struct al_asked *asked, struct al_e
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
-		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
-		&& find_draft(q, asked, err) && ask_all(q, asked, err) && settle(q, err)
+		&& find_recipe(q, asked, err)
+		&& (asked->has_no_engine || find_engine(q, asked, err)) && find_draft(q, asked, err)
+		&& ask_all(q, asked, err) && settle(q, err)
 		&& (asked->keeps_all || leave_out(q, err))
 		&& (q->variants.n > 0
 			|| al_request_add_own_block(q,

@@ -37,7 +37,8 @@ struct al_asked {
 	bool has_mtp;
 	bool holds_windows_whole;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
-	bool has_no_recipe; /* training isn't asked for: the request's stays NULL */
+	bool has_no_recipe, has_no_engine; /* training, or serving, isn't asked for: the request's
+	                                      stays NULL */
 	bool only_modules; /* a whole model's tensors are left to its ledger, which checks them */
 };
 

@@ -48,7 +48,7 @@ static bool offer_pieces(const struct al_token_model *model, struct al_span text
 	bool has_single = false;
 
 	for (size_t n = 1; n <= left && n <= model->vocab.longest; n++) {
-		hash = al_hash(hash, text.data + at + n - 1, 1);
+		hash = AL_HASH_BYTE(hash, text.data[at + n - 1]);
 		const int32_t token = al_vocab_find_hashed(&model->vocab,
 			al_span_part(text, at, at + n), hash);
 		if (token >= 0)

@@ -66,7 +66,7 @@ int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text,
 
 	vocab->budget->steps += least / HASHED_IN_A_STEP;
 	for (size_t n = 1; n <= text.n && n <= vocab->longest; n++) {
-		hash = al_hash(hash, text.data + n - 1, 1);
+		hash = AL_HASH_BYTE(hash, text.data[n - 1]);
 		const int32_t token = n > least
 			? al_vocab_find_hashed(vocab, al_span_part(text, 0, n), hash)
 			: -1;
