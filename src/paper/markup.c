@@ -154,7 +154,7 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 		else if (name) {
 			al_text_add(&out, name);
 			i += n_name;
-		} else if (n_unseen > 0)
+		} else if (n_unseen)
 			i += n_unseen;
 		else if (stand_in) {
 			al_text_add(&out, stand_in->plain);

@@ -146,7 +146,7 @@ static const struct al_paper_subject *read_subject(struct al_paper_subjects *s,
 	out->title = al_strdup(s->arena, model->has_own_title ? model->names[0] : q.title);
 	out->from = model->from;
 	read_sizes(&q, out);
-	const bool ok = q.variants.n > 0 && read_ledger(&q, s->arena, out, &err);
+	const bool ok = read_ledger(&q, s->arena, out, &err);
 	al_request_finish(&q);
 	if (!ok)
 		model->failure = al_strdup(s->arena, err.message);

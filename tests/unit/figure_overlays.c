@@ -49,6 +49,8 @@ static void an_inset_shows_its_points_alone(void **state)
 	(void)state;
 	open_drawing(&d, "inset-of-points");
 	assert_int_equal(d.n_frames, 2);
+	/* of the free places the nearest to them */
+	assert_true(d.frames[1].left < (d.frames[0].left + d.frames[0].right) / 3);
 	find_marks(&d, 1, 0, false, &points);
 	assert_int_equal(points.n, 2);
 	find_marks(&d, 0, 0, false, &points);

@@ -161,6 +161,12 @@ static void refuses_what_is_wrong(void **state)
 	memcpy(third + 24, "\xff\xff\xff\x7f", 4);
 	test_write(path, bytes, n);
 	expect_refusal(path, "more than deflate can encode");
+	/* two that take more than half of the file each: bytes 20 and 24 */
+	for (unsigned char *half = entry; half; half = half == entry ? second : NULL)
+		for (size_t at = 20; at <= 24; at += 4)
+			memcpy(half + at, &(uint32_t){(uint32_t)(n / 2 + 1)}, 4);
+	test_write(path, bytes, n);
+	expect_refusal(path, "members overlap");
 	test_folder_remove(&folder);
 }
 

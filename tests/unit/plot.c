@@ -69,9 +69,51 @@ static void an_inset_has_air_as_far_as_the_axis_goes(void **state)
 	}
 }
 
+/* An error bar down to 0, or beyond, ends where a logarithmic axis does. */
+static void error_bars_leave_a_log_axis(void **state)
+{
+	(void)state;
+	for (int spread = 1; spread <= 3; spread++) {
+		struct al_figure figure = lines;
+		struct al_table table;
+		struct al_plot plot;
+		struct al_error err;
+		figure.y.scale = AL_AXIS_LOG;
+		fill(&table, 1, 2);
+		mpq_ptr deviation = al_exact_new(&table.arena);
+		mpq_set_si(deviation, spread, 1);
+		table.rows[0][1].spread = deviation;
+		assert_true(al_plot_init(&plot, &figure, &table, &err));
+		assert_true(plot.y.min == (spread == 1 ? 1 : 2));
+		al_arena_finish(&plot.arena);
+		al_table_finish(&table);
+	}
+}
+
+/* A band between the first column and the second. */
+static void a_band_begins_in_any_column(void **state)
+{
+	static const struct al_band band[] = {{.low = "x", .high = "y"}};
+	struct al_figure figure = lines;
+	struct al_table table;
+	struct al_plot plot;
+	struct al_error err;
+
+	(void)state;
+	figure.bands = band;
+	figure.n_bands = 1;
+	fill(&table, 1, 2);
+	assert_true(al_plot_init(&plot, &figure, &table, &err));
+	assert_true(plot.points.items[0].band_low == 1 && plot.points.items[0].band_high == 2);
+	al_arena_finish(&plot.arena);
+	al_table_finish(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers_are_known),
+		cmocka_unit_test(error_bars_leave_a_log_axis),
+		cmocka_unit_test(a_band_begins_in_any_column),
 		cmocka_unit_test(an_inset_has_air_as_far_as_the_axis_goes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
