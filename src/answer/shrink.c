@@ -8,7 +8,6 @@
 #include "answer/translate.h"
 #include "base/hash.h"
 #include "base/mount.h"
-#include "base/temporary.h"
 #include "formats/format.h"
 
 struct shrinking {
@@ -19,6 +18,7 @@ struct shrinking {
 	struct al_drafting from;
 	struct al_batch batches[AL_N_PARTS_OF_TEXT];
 	struct al_sample_part parts[AL_N_PARTS_OF_TEXT];
+	const char *calibrated; /* the calibration's file */
 	struct al_kept trials;
 	uint64_t source; /* fingerprint of the original's numbers */
 	struct al_shrink shrink;
@@ -78,18 +78,50 @@ static bool check_decoder(const struct shrinking *s, struct al_error *err)
 			s->opened->view.family->name);
 }
 
-/* ---- the calibration, in a temporary file ---- */
+/* ---- trials of an earlier run ---- */
 
-static bool record(struct al_calibration *calibration, struct shrinking *s, const char *path,
-	struct al_error *err)
+/* Of all that they hang on. */
+static uint64_t fingerprint(const struct shrinking *s)
 {
+	const struct al_shrink_goal *goal = &s->goal;
+	AL_TEXT(words);
+
+	al_text_addf(&words, "%" PRIx64 " %" PRIx64 " %a %d %a %d %d %" PRId64 " %d",
+		al_network_fingerprint(&s->running->network, &s->running->all), s->source,
+		goal->limit, goal->is_divergence, goal->budget, goal->of_file, goal->of_cache,
+		goal->context, s->from.is_gguf);
+	return al_hash(AL_HASH_EMPTY, words.data, words.length);
+}
+
+static bool open_trials(struct shrinking *s, struct al_error *err)
+{
+	return al_mount_now()
+		|| al_kept_open(&s->trials,
+			al_format(&s->session->arena, "%s.trials", s->from.path), fingerprint(s),
+			sizeof(struct al_judgment), err);
+}
+
+/* ---- the calibration, in a file next to the trials, which are of the same work ---- */
+
+static bool record(struct al_calibration *calibration, struct shrinking *s,
+	struct al_unfinished *unfinished, struct al_error *err)
+{
+	const struct al_batch *text = &s->batches[AL_SHRINK_CALIBRATING];
+	struct al_network *network = &s->running->network;
 	struct al_calibration_writer *writer;
 
-	if (!al_calibration_writer_create(&writer, calibration, path, err))
+	if (!al_mount_now()
+		&& !al_unfinished_find(unfinished, calibration, network, text, s->calibrated, NULL,
+			err))
 		return false;
+	struct al_pass_state *state = unfinished->state.path ? &unfinished->state : NULL;
+	if (!(state ? al_calibration_writer_create_kept(&writer, calibration, s->calibrated,
+		      unfinished->written, err)
+		    : al_calibration_writer_create(&writer, calibration, s->calibrated, err)))
+		return false;
+	unfinished->writer = writer;
 	const struct al_statistics_taker taker = {al_calibration_writer_put, writer};
-	if (al_calibration_record(calibration, &s->running->network,
-		    &s->batches[AL_SHRINK_CALIBRATING], &taker, s->from.watch, NULL, err))
+	if (al_calibration_record(calibration, network, text, &taker, s->from.watch, state, err))
 		return al_calibration_writer_commit(writer, err);
 	al_calibration_writer_abandon(writer);
 	return false;
@@ -106,26 +138,35 @@ static void remove_file(const char *path)
 		(void)unlink(path);
 }
 
+static bool record_unless_found(struct al_calibration *calibration, struct shrinking *s,
+	struct al_error *err)
+{
+	struct al_unfinished unfinished = {0};
+
+	if (s->trials.is_found && al_path_kind(s->calibrated) == AL_PATH_FILE)
+		return true;
+	const bool ok = record(calibration, s, &unfinished, err);
+	al_unfinished_finish(&unfinished, ok);
+	return ok;
+}
+
 static bool calibrate(struct shrinking *s, struct al_error *err)
 {
 	struct al_arena *arena = &s->session->arena;
 	AL_ENDS(al_calibration_finish) struct al_calibration recorded = {0};
 	struct al_calibration *read = al_new(arena, struct al_calibration);
-	char *path = al_temporary_name(arena, s->from.path);
-	const int file = al_temporary_make(path, false);
 
-	if (file < 0)
-		return al_fail(err, AL_ESYSTEM, "%s: can't write next to it", words_of(s)->file);
-	bool ok = al_calibration_begin(&recorded, &s->running->network,
-			  &s->batches[AL_SHRINK_CALIBRATING], 0, err)
-		&& record(&recorded, s, path, err) && al_calibration_read(read, path, err);
-	close(file);
-	remove_file(path);
-	if (ok)
-		al_arena_defer(arena, al_calibration_finish, read);
-	s->from.calibration = read;
+	if (!al_calibration_begin(&recorded, &s->running->network,
+		    &s->batches[AL_SHRINK_CALIBRATING], 0, err))
+		return false;
 	s->source = recorded.source;
-	return ok;
+	s->calibrated = al_format(arena, "%s.calibration", s->from.path);
+	if (!open_trials(s, err) || !record_unless_found(&recorded, s, err)
+		|| !al_calibration_read(read, s->calibrated, err))
+		return false;
+	al_arena_defer(arena, al_calibration_finish, read);
+	s->from.calibration = read;
+	return true;
 }
 
 /* ---- the file ---- */
@@ -170,31 +211,6 @@ static bool write_copy(struct shrinking *s, struct al_error *err)
 	options.check = check_written;
 	options.context = s;
 	return al_compress(&s->opened->view, &options, words_of(s)->file, &s->modules, NULL, err);
-}
-
-/* ---- trials of an earlier run ---- */
-
-/* Of all that they hang on. */
-static uint64_t fingerprint(const struct shrinking *s)
-{
-	const struct al_shrink_goal *goal = &s->goal;
-	AL_TEXT(words);
-
-	al_text_addf(&words, "%" PRIx64 " %" PRIx64 " %a %d %a %d %d %" PRId64 " %d",
-		al_network_fingerprint(&s->running->network, &s->running->all), s->source,
-		goal->limit, goal->is_divergence, goal->budget, goal->of_file, goal->of_cache,
-		goal->context, s->from.is_gguf);
-	return al_hash(AL_HASH_EMPTY, words.data, words.length);
-}
-
-static bool open_trials(struct shrinking *s, struct al_error *err)
-{
-	if (al_mount_now())
-		return true;
-	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
-		s->parts[i].trials = &s->trials;
-	return al_kept_open(&s->trials, al_format(&s->session->arena, "%s.trials", s->from.path),
-		fingerprint(s), sizeof(struct al_judgment), err);
 }
 
 /* The table of modules where heads are fewer. */
@@ -259,6 +275,8 @@ static void finish(void *shrinking)
 
 	al_table_finish(&s->modules);
 	al_shrink_finish(&s->shrink);
+	if (s->calibrated && (s->is_complete || s->trials.n == 0))
+		remove_file(s->calibrated);
 	al_kept_close(&s->trials, s->is_complete);
 	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
 		al_sample_part_finish(&s->parts[i]);
@@ -266,10 +284,12 @@ static void finish(void *shrinking)
 
 static bool sample(struct shrinking *s, struct al_error *err)
 {
-	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++)
+	for (int i = 0; i < AL_N_PARTS_OF_TEXT; i++) {
 		if (!al_sample_part_init(&s->parts[i], &s->running->network, &s->batches[i],
 			    s->from.watch, err))
 			return false;
+		s->parts[i].trials = al_mount_now() ? NULL : &s->trials;
+	}
 	return true;
 }
 
@@ -283,7 +303,7 @@ static bool run_shrink(struct al_session *session, struct al_error *err)
 	al_arena_defer(&session->arena, finish, s);
 	al_table_init(&s->modules, "modules", "Attention modules with fewer heads");
 	al_compress_add_columns(&s->modules);
-	if (!calibrate(s, err) || !sample(s, err) || !open_trials(s, err)
+	if (!calibrate(s, err) || !sample(s, err)
 		|| !al_shrink_search(&s->shrink, &s->from, &s->goal, s->parts, err)
 		|| (s->shrink.chosen > 0 && !write_copy(s, err)))
 		return false;

@@ -50,10 +50,10 @@ static bool read_all(struct al_kept *kept, uint64_t of, struct al_error *err)
 	AL_FREED void *result = al_alloc(kept->bytes, 1);
 
 	memcpy(own.magic, MAGIC, sizeof(MAGIC));
-	if (pread(kept->file, &head, sizeof(head), 0) == sizeof(head)
-		&& memcmp(&head, &own, sizeof(head)) == 0)
-		while (read_result(kept, kept->n, result))
-			kept->n++;
+	kept->is_found = pread(kept->file, &head, sizeof(head), 0) == sizeof(head)
+		&& memcmp(&head, &own, sizeof(head)) == 0;
+	while (kept->is_found && read_result(kept, kept->n, result))
+		kept->n++;
 	kept->n_found = kept->n;
 	return (ftruncate(kept->file, kept->n > 0 ? (off_t)place_of(kept, kept->n) : 0) == 0
 		       && al_temporary_write(kept->file, 0, &own, sizeof(own)))

@@ -8,6 +8,7 @@ struct al_kept {
 	const char *path; /* the caller's; NULL: nothing is kept */
 	int file;
 	size_t bytes; /* of a result, its padding set */
+	bool is_found; /* an earlier run of the same work was ended */
 	size_t n, n_found, n_used; /* results in it; made by earlier runs; and taken from those */
 };
 

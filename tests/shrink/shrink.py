@@ -125,14 +125,16 @@ class Shrink(unittest.TestCase):
                     process.kill()
 
     def test_ended_in_the_middle(self):
-        """Runs that are killed ever later: the next one takes their trials, and the last answers as one run does."""
+        """Runs that are killed ever later: the next one takes their calibration and trials, and the last answers as one run
+        does."""
         gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
         options = '--limit', '0.002kl'
         begin = time.monotonic()
         whole = self.shrink('source.gguf', 'whole.gguf', *options)
         seconds = time.monotonic() - begin
-        self.end_early(seconds, 20, lambda: os.remove(self.path('ended.gguf')), 'shrink', 'source.gguf', '--tokens', 'tokens',
-                       '-o', 'ended.gguf', *options, '-q')
+        words = 'shrink', 'source.gguf', '--tokens', 'tokens', '-o', 'ended.gguf', *options, '-q'
+        for n, more in ((2, ('--sequences', '0:20')), (20, ())): # what is kept of another text isn't taken
+            self.end_early(seconds, n, lambda: os.remove(self.path('ended.gguf')), *words, *more)
         self.assertEqual(self.shrink('source.gguf', 'ended.gguf', *options), whole)
         with open(self.path('whole.gguf'), 'rb') as a, open(self.path('ended.gguf'), 'rb') as b:
             self.assertEqual(a.read(), b.read())
