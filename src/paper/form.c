@@ -1,13 +1,14 @@
 #include "paper/form.h"
 
 static const char *const operations[AL_N_FORMS] = {[AL_FORM_DIFFERENCE] = "the difference",
+	[AL_FORM_POINTS] = "the difference in points",
 	[AL_FORM_RATIO] = "the ratio",
 	[AL_FORM_PERCENT] = "the percentage",
 	[AL_FORM_FALL] = "the fall in percent",
 	[AL_FORM_RISE] = "the rise in percent",
 	[AL_FORM_INVERSE] = "the inverse ratio",
+	[AL_FORM_LARGER] = "the ratio",
 	[AL_FORM_PRODUCT] = "the product",
-	[AL_FORM_MULTIPLE] = "the multiple",
 	[AL_FORM_SUM] = "the sum",
 	[AL_FORM_MEAN] = "the mean"};
 
@@ -34,14 +35,21 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 	return g->columns[r->t].is_whole;
 }
 
-static bool is_of_hundred(const struct al_paper_relation *r)
-{
-	return r->form == AL_FORM_PERCENT || r->form == AL_FORM_FALL || r->form == AL_FORM_RISE;
-}
-
 double al_paper_form_share(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
-	return is_exact(g, r) && !is_of_hundred(r) && r->form != AL_FORM_MULTIPLE ? 0 : 1;
+	const bool is_exact_form = r->form <= AL_FORM_POINTS || r->form == AL_FORM_RATIO
+		|| r->form == AL_FORM_INVERSE || r->form == AL_FORM_PRODUCT
+		|| r->form >= AL_FORM_SUM;
+
+	return is_exact_form && is_exact(g, r) ? 0 : 1;
+}
+
+/* By how much a term may differ from what it was. */
+static double rounding_of(const struct al_paper_grid *g, const struct al_paper_relation *r,
+	size_t column, const struct al_paper_number *number)
+{
+	return is_exact(g, r) || (r->has_counts && g->columns[column].is_integral) ? 0
+										   : number->half;
 }
 
 static double apply(enum al_paper_form form, double a, double b)
@@ -49,6 +57,8 @@ static double apply(enum al_paper_form form, double a, double b)
 	switch (form) {
 	case AL_FORM_DIFFERENCE:
 		return a - b;
+	case AL_FORM_POINTS:
+		return 100 * (a - b);
 	case AL_FORM_RATIO:
 		return a / b;
 	case AL_FORM_PERCENT:
@@ -58,7 +68,10 @@ static double apply(enum al_paper_form form, double a, double b)
 	case AL_FORM_RISE:
 		return 100 * (a - b) / b;
 	case AL_FORM_INVERSE:
+	case AL_FORM_RECIPROCAL:
 		return b / a;
+	case AL_FORM_LARGER:
+		return fmax(a / b, b / a);
 	default:
 		return a * b;
 	}
@@ -67,7 +80,6 @@ static double apply(enum al_paper_form form, double a, double b)
 static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation *r, size_t row,
 	struct al_paper_range *out)
 {
-	const double share = is_exact(g, r) ? 0 : 1;
 	double n = 0;
 
 	*out = (struct al_paper_range){0, 0};
@@ -77,8 +89,8 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 			continue;
 		if (number->half == 0)
 			return false;
-		out->low += number->value - share * number->half;
-		out->high += number->value + share * number->half;
+		out->low += number->value - rounding_of(g, r, k, number);
+		out->high += number->value + rounding_of(g, r, k, number);
 		n++;
 	}
 	if (r->form == AL_FORM_MEAN && n > 1) {
@@ -88,10 +100,11 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 	return n > 1;
 }
 
-/* Of a term that is taken times a factor, which is exact where it has no decimals. */
-static double rounding_of(const struct al_paper_number *a)
+/* b, of which the row may be the one of reference. */
+static const struct al_paper_number *base_of(const struct al_paper_grid *g,
+	const struct al_paper_relation *r, size_t row)
 {
-	return a->digits > 0 ? a->half : 0;
+	return r->base ? r->base : at(g, r->bases ? r->bases[row] : row, r->b);
 }
 
 bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_relation *r,
@@ -99,26 +112,35 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 {
 	if (r->form >= AL_FORM_SUM)
 		return sum_up(g, r, row, out);
-	const size_t base = r->bases ? r->bases[row] : row;
-	const struct al_paper_number *a = at(g, row, r->a), *b = at(g, base, r->b);
-	const bool is_difference = r->form == AL_FORM_DIFFERENCE;
-	const double share = is_exact(g, r) ? 0 : 1;
-	if (a->half == 0 || b->half == 0 || (r->bases && base == row)
-		|| (!is_difference && (b->value <= b->half || a->value <= a->half)))
+	const struct al_paper_number *a = at(g, row, r->a), *b = base_of(g, r, row);
+	const double half_a = rounding_of(g, r, r->a, a),
+		     low = al_paper_form_has_factor(r) ? r->factor.low
+						       : b->value - rounding_of(g, r, r->b, b),
+		     high = al_paper_form_has_factor(r) ? r->factor.high : 2 * b->value - low;
+	if (a->half == 0 || b->half == 0 || (r->bases && r->bases[row] == row)
+		|| (r->form > AL_FORM_POINTS && (b->value <= b->half || a->value <= a->half)))
 		return false;
-	if (r->form == AL_FORM_MULTIPLE) {
-		*out = (struct al_paper_range){r->factor.low * (a->value - rounding_of(a)),
-			r->factor.high * (a->value + rounding_of(a))};
-		return true;
-	}
 	*out = (struct al_paper_range){INFINITY, -INFINITY};
 	for (int i = 0; i < 4; i++) {
-		const double value = apply(r->form, a->value + (i & 1 ? share : -share) * a->half,
-			b->value + (i & 2 ? share : -share) * b->half);
+		const double value = apply(r->form, a->value + (i & 1 ? half_a : -half_a),
+			i & 2 ? high : low);
 		out->low = fmin(out->low, value);
 		out->high = fmax(out->high, value);
 	}
 	return true;
+}
+
+static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r)
+{
+	double sum = 0, half = 0;
+
+	for (size_t i = 0; i < g->n_rows; i++)
+		if (!g->is_summary[i]) {
+			sum += at(g, i, r->a)->value;
+			half += rounding_of(g, r, r->a, at(g, i, r->a));
+		}
+	r->factor = (struct al_paper_range){100 / (sum + half), 100 / (sum - half)};
+	return half < 0.05 * sum;
 }
 
 /* The factors of the first row that all others allow, but for those that allow none. */
@@ -126,13 +148,18 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 {
 	size_t n = 0, n_other = 0;
 
+	if (r->form == AL_FORM_SHARE)
+		return fit_share(g, r);
 	for (size_t i = first; i < g->n_rows && n_other <= 2; i++) {
 		const struct al_paper_number *a = at(g, i, r->a), *t = at(g, i, r->t);
+		const double half = rounding_of(g, r, r->a, a);
+		const bool is_multiple = r->form == AL_FORM_MULTIPLE;
 		if (a->value <= a->half || t->value <= t->half || a->half == 0 || t->half == 0
 			|| g->is_summary[i])
 			continue;
-		const double low = (t->value - t->half) / (a->value + rounding_of(a)),
-			     high = (t->value + t->half) / (a->value - rounding_of(a));
+		const double least = a->value - half, most = a->value + half;
+		const double low = (t->value - t->half) * (is_multiple ? 1 / most : least),
+			     high = (t->value + t->half) * (is_multiple ? 1 / least : most);
 		if (n > 0 && (low > r->factor.high || high < r->factor.low)) {
 			n_other++;
 			continue;
@@ -142,7 +169,9 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 					   fmin(high, r->factor.high)};
 		n++;
 	}
-	return n >= 4 && n_other <= 2;
+	/* two measurements may be nearly the same */
+	return n >= 4 && n_other <= 2
+		&& (r->form != AL_FORM_MULTIPLE || r->factor.high < 0.8 || r->factor.low > 1.25);
 }
 
 /* ---- what chance would do ---- */
@@ -152,11 +181,12 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 {
 	const struct al_paper_grid_column *t = &g->columns[r->t];
 	const bool is_of_terms = r->form >= AL_FORM_SUM || r->form == AL_FORM_DIFFERENCE;
-	const bool is_of_any = r->form == AL_FORM_PRODUCT || r->form == AL_FORM_MULTIPLE
-		|| (is_named && r->form == AL_FORM_DIFFERENCE);
+	const bool is_of_any = (r->form >= AL_FORM_PRODUCT && r->form < AL_FORM_SUM)
+		|| (is_named && r->form <= AL_FORM_POINTS);
 
-	if (t->is_whole && !*t->unit && r->form != AL_FORM_SUM && r->form != AL_FORM_PRODUCT
-		&& r->form != AL_FORM_MULTIPLE && !is_exact(g, r))
+	if (t->is_whole && !*t->unit && r->form != AL_FORM_SUM && !is_of_any && !is_exact(g, r))
+		return false;
+	if (r->form == AL_FORM_POINTS && (*t->unit != '%' || g->columns[r->a].most > 1))
 		return false;
 	for (size_t k = 0; k < g->n_columns && !is_of_any; k++)
 		if (al_paper_form_is_source(r, k)
@@ -197,15 +227,18 @@ double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_pape
 
 	if (r->form >= AL_FORM_SUM)
 		return freedom_of_sum(g, r, row, range->high - range->low, is_named);
-	if (r->form == AL_FORM_MULTIPLE)
+	if (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL)
 		return 0.1 * value; /* what is measured grows so evenly */
 	if (is_named)
-		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE ? fabs(value - 1)
-			: r->form == AL_FORM_PERCENT			      ? fabs(value - 100)
-									      : value;
+		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE
+				|| r->form == AL_FORM_LARGER
+			? fabs(value - 1)
+			: r->form == AL_FORM_PERCENT ? fabs(value - 100)
+						     : value;
+	if (r->base || r->form == AL_FORM_LARGER || r->form == AL_FORM_SHARE)
+		return 0;
 	const struct al_paper_grid_column *a = &g->columns[r->a], *b = &g->columns[r->b];
-	const double va = at(g, row, r->a)->value,
-		     vb = at(g, r->bases ? r->bases[row] : row, r->b)->value;
+	const double va = at(g, row, r->a)->value, vb = base_of(g, r, row)->value;
 	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
 	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
 	const double least = fmin(g->columns[r->t].span, by_a);
@@ -218,8 +251,7 @@ double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_pape
 const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_paper_relation *r,
 	size_t row)
 {
-	const struct al_paper_number *a = at(g, row, r->a),
-				     *b = at(g, r->bases ? r->bases[row] : row, r->b);
+	const struct al_paper_number *a = at(g, row, r->a), *b = base_of(g, r, row);
 	const char *terms = g->is_turned ? "rows" : "columns";
 	const size_t first = g->is_turned ? g->sheet->n_heads + 1 : 1;
 
@@ -227,9 +259,13 @@ const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_pa
 		return al_format(g->arena, "%s of %s %zu to %zu%s", operations[r->form], terms,
 			r->a + first, r->b + first,
 			r->omitted ? " but for sums and means of them" : "");
+	const double factor = (r->factor.low + r->factor.high) / 2;
+	if (r->form == AL_FORM_SHARE)
+		return al_format(g->arena, "the share of %s in %.4g", a->text, 100 / factor);
 	if (r->form == AL_FORM_MULTIPLE)
-		return al_format(g->arena, "%s times %.4g", a->text,
-			(r->factor.low + r->factor.high) / 2);
+		return al_format(g->arena, "%s times %.4g", a->text, factor);
+	if (r->form == AL_FORM_RECIPROCAL)
+		return al_format(g->arena, "%.4g over %s", factor, a->text);
 	return al_format(g->arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
 		r->bases ? ", that of the row that others refer to" : "");
 }

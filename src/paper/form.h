@@ -5,13 +5,17 @@
 
 enum al_paper_form {
 	AL_FORM_DIFFERENCE,
+	AL_FORM_POINTS, /* a hundred times that, of shares of 1 */
 	AL_FORM_RATIO,
 	AL_FORM_PERCENT, /* of b that a is */
 	AL_FORM_FALL, /* from b to a, in percent */
 	AL_FORM_RISE,
 	AL_FORM_INVERSE, /* of a and b in a row of reference: b over a */
+	AL_FORM_LARGER, /* over the smaller */
 	AL_FORM_PRODUCT,
+	AL_FORM_SHARE, /* of the sum of a in all rows, in percent */
 	AL_FORM_MULTIPLE, /* of a by one factor in all rows */
+	AL_FORM_RECIPROCAL, /* one number in all rows over a */
 	AL_FORM_SUM,
 	AL_FORM_MEAN,
 	AL_N_FORMS,
@@ -26,9 +30,17 @@ struct al_paper_relation {
 	enum al_paper_form form;
 	size_t t, a, b;
 	const size_t *bases; /* [n_rows]: b is a in this row; NULL: in the same */
+	const struct al_paper_number *base; /* b itself; or NULL */
+	bool is_sure; /* the column says what the base is */
+	bool has_counts; /* columns without decimals aren't rounded */
 	const bool *omitted; /* [n_columns]: of SUM and MEAN; or NULL */
-	struct al_paper_range factor; /* of MULTIPLE */
+	struct al_paper_range factor; /* of SHARE and what comes behind it */
 };
+
+static inline bool al_paper_form_has_factor(const struct al_paper_relation *r)
+{
+	return r->form >= AL_FORM_SHARE && r->form <= AL_FORM_RECIPROCAL;
+}
 
 bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column);
 
@@ -50,7 +62,7 @@ double al_paper_form_freedom(const struct al_paper_grid *grid, const struct al_p
 /* How much of its rounding the number itself may be off. */
 double al_paper_form_share(const struct al_paper_grid *grid, const struct al_paper_relation *r);
 
-/* The factor that most rows agree on; false: none is. */
+/* The factor that most rows from `first` on agree on; false: none is. */
 bool al_paper_form_fit(const struct al_paper_grid *grid, struct al_paper_relation *r, size_t first);
 
 /* "the ratio of 16.0 and 4.1" */

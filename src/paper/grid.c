@@ -106,6 +106,23 @@ static void read_number(struct al_paper_grid *g, const char *text, struct al_pap
 		out->value = -out->value;
 }
 
+struct al_paper_number al_paper_grid_base(struct al_paper_grid *g, const char *head)
+{
+	struct al_paper_number out = {0};
+
+	for (const char *p = head; *p; p++) {
+		const bool is_bracketed = p > head && p[-1] == '(';
+		if (!isdigit((unsigned char)*p) || p == head || !strchr(" (", p[-1]))
+			continue;
+		struct al_paper_number number = {0};
+		number.text = al_strndup(g->arena, p, strcspn(p, ")"));
+		read_number(g, number.text, &number);
+		if (number.half > 0 && (is_bracketed || number.digits > 1))
+			out = number;
+	}
+	return out;
+}
+
 static const char *trimmed(struct al_arena *arena, const char *text, size_t n)
 {
 	while (n > 0 && text[n - 1] == ' ')
@@ -171,7 +188,7 @@ static void read_column(struct al_paper_grid *g, size_t k)
 {
 	struct al_paper_grid_column *column = &g->columns[k];
 
-	column->is_whole = column->has_signs = true;
+	column->is_whole = column->is_integral = column->has_signs = true;
 	column->least = INFINITY;
 	column->most = -INFINITY;
 	for (size_t i = 0; i < g->n_rows; i++) {
@@ -179,6 +196,7 @@ static void read_column(struct al_paper_grid *g, size_t k)
 		if (number->half == 0 || g->is_summary[i])
 			continue;
 		column->is_whole &= number->half == 0.5;
+		column->is_integral &= number->digits == 0;
 		column->has_signs &= sign_length(number->text) > 0;
 		column->least = fmin(column->least, number->value);
 		column->most = fmax(column->most, number->value);

@@ -16,6 +16,7 @@ struct al_paper_grid_column {
 	double least, most, span; /* of its numbers */
 	const char *unit; /* of the first number, or its head; "": none */
 	bool is_whole; /* numbers without decimals and units */
+	bool is_integral; /* without decimals */
 	bool has_signs; /* all numbers have one */
 };
 
@@ -38,6 +39,9 @@ void al_paper_grid_init(struct al_paper_grid *grid, const struct al_paper_sheet 
 /* What a head or a label calls a relation; a label has to begin with the word. */
 enum al_meaning al_paper_grid_relation(const struct al_paper_grid *grid, const char *name,
 	bool is_label);
+
+/* The number that a head gives: "vs dense (50.6 tok/s)", "Delta vs 6.8504"; half 0: none. */
+struct al_paper_number al_paper_grid_base(struct al_paper_grid *grid, const char *head);
 
 static inline const struct al_paper_number *al_paper_grid_at(const struct al_paper_grid *grid,
 	size_t row, size_t column)

@@ -7,30 +7,37 @@
 #include "paper/form.h"
 #include "scenario/scenario.h"
 
-enum {
-	N_BASES = 4,
-	LEAST_ROWS = 2,
-	MOST_ROWS = 20000,
-	MOST_COLUMNS = 24,
-	MOST_TERMS = 64,
-	MOST_TURNED = 200
-};
+/* Which row others refer to: one that the column's head names, or that it marks; one with a
+ * baseline's label; the first of a group; the last. */
+enum { IN_HEAD, MARKED, LABELLED, OF_GROUP, LAST, N_BASES };
+
+enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_COLUMNS = 24, MOST_TERMS = 64, MOST_TURNED = 200 };
 
 /* Forms by which a column may be what it is called. */
-#define BIT(form) (1u << AL_FORM_##form)
+#define BIT_OF(form) (1u << (form))
+#define BIT(form) BIT_OF(AL_FORM_##form)
 enum {
-	OF_FACTOR = BIT(RATIO) | BIT(INVERSE),
-	OF_PERCENT = BIT(FALL) | BIT(RISE) | BIT(PERCENT) | BIT(DIFFERENCE),
+	OF_FACTOR = BIT(RATIO) | BIT(INVERSE) | BIT(LARGER) | BIT(PRODUCT),
+	OF_PERCENT = BIT(FALL) | BIT(RISE) | BIT(PERCENT) | BIT(DIFFERENCE) | BIT(POINTS)
+		| BIT(SHARE),
+	OF_NAMED = BIT(POINTS) | BIT(LARGER) | BIT(SHARE), /* forms that only names give */
+	OF_NAMED_BASE = OF_NAMED | BIT(DIFFERENCE),
+	OF_BASE = BIT(DIFFERENCE) | BIT(POINTS) | BIT(RATIO) | BIT(PERCENT) | BIT(FALL) | BIT(RISE)
+		| BIT(INVERSE),
+	OF_TWO = (OF_BASE & ~BIT(INVERSE)) | BIT(LARGER) | BIT(PRODUCT),
+	OF_ONE = BIT(SHARE) | BIT(MULTIPLE) | BIT(RECIPROCAL),
 };
 
 struct within {
 	struct al_paper_grid grid;
-	size_t *bases[N_BASES]; /* [n_rows]: rows of reference: the marked ones, by the column that
-				   is looked at; those of a label, of a group, the last one */
+	size_t *bases[N_BASES]; /* [n_rows]: rows of reference */
+	bool is_sure[N_BASES]; /* by the column that is looked at */
+	struct al_paper_number base; /* that its head gives */
 	bool *is_told; /* [n_rows]: a finding has the row */
 	bool *is_aggregate; /* [n_columns]: called a sum or a mean */
 	bool has_aggregates;
-	unsigned named; /* forms that the column's name or unit allows; 0: it has none */
+	unsigned *forms, named; /* [2 n_columns]: that a column's name or unit allows, 0: it has
+				   none; those of the one that is looked at */
 	struct al_paper_relation *found; /* [2 n_columns] */
 	size_t n_found;
 	enum pass {
@@ -58,6 +65,8 @@ static bool is_mark(const struct al_paper_number *n)
 	if (n->half > 0)
 		return n->digits > 0 || strpbrk(text, "x%") ? n->value == 1 || n->value == 100
 							    : false;
+	if (al_paper_is_baseline(text))
+		return true;
 	return !text[strspn(text, "-+0.%")]
 		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
 }
@@ -77,8 +86,29 @@ static void find_marked(struct within *w, size_t column)
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		if (is_mark(at(w, i, column)))
 			base = i;
-		w->bases[0][i] = base;
+		w->bases[MARKED][i] = base;
 	}
+	w->is_sure[MARKED] = n == 1;
+}
+
+/* "vs q8_0": the row of this label. */
+static void find_named(struct within *w, size_t column)
+{
+	const char *name = column < w->grid.n_columns ? w->grid.columns[column].name : "";
+	const char *head = al_paper_normal(w->grid.arena, name);
+	size_t found = 0, longest = 1;
+
+	w->base = al_paper_grid_base(&w->grid, name);
+	for (size_t i = 0; i < w->grid.n_rows; i++) {
+		const char *label = al_paper_normal(w->grid.arena, w->grid.labels[i]);
+		if (strlen(label) > longest && strstr(head, label)) {
+			found = i;
+			longest = strlen(label);
+		}
+	}
+	w->is_sure[IN_HEAD] = longest > 1;
+	for (size_t i = 0; i < w->grid.n_rows; i++)
+		w->bases[IN_HEAD][i] = found;
 }
 
 /* The first row with a base's label; the first one of each label, for those below it that have the
@@ -94,18 +124,15 @@ static void find_bases(struct within *w)
 	for (size_t i = 0; i < n; i++) {
 		const char *label = w->grid.labels[i];
 		group = *label && strcmp(label, w->grid.labels[group]) != 0 ? i : group;
-		w->bases[1][i] = labelled;
-		w->bases[2][i] = group;
-		w->bases[3][i] = n - 1;
+		w->bases[LABELLED][i] = labelled;
+		w->bases[OF_GROUP][i] = group;
+		w->bases[LAST][i] = n - 1;
 	}
 }
 
-static bool is_new_base(const struct within *w, size_t which)
+static bool is_same_base(const struct within *w, size_t i, size_t k)
 {
-	for (size_t k = 0; k < which; k++)
-		if (memcmp(w->bases[k], w->bases[which], w->grid.n_rows * sizeof(size_t)) == 0)
-			return false;
-	return true;
+	return memcmp(w->bases[i], w->bases[k], w->grid.n_rows * sizeof(size_t)) == 0;
 }
 
 /* ---- judging ---- */
@@ -164,13 +191,14 @@ static double digits_of(const struct within *w, const struct al_paper_relation *
 	return -log10(fmin(width / (free + (is_named ? 0 : 2 * half) + 1e-300), 1));
 }
 
-static size_t n_candidates(const struct within *w)
+/* Relations of columns as near as these. */
+static double n_candidates(const struct within *w, const struct al_paper_relation *r)
 {
-	size_t n = 0;
+	const size_t t = r->t % w->grid.n_columns, a = r->a > t ? r->a - t : t - r->a,
+		     b = r->b > t ? r->b - t : t - r->b;
+	const double n = (double)(a > b ? a : b);
 
-	for (size_t k = 0; k < w->grid.n_columns; k++)
-		n += isfinite(w->grid.columns[k].least);
-	return n * (n + 1);
+	return fmax(1, n * (n + 1));
 }
 
 static bool is_enough(const struct within *w, const struct al_paper_relation *r,
@@ -182,9 +210,10 @@ static bool is_enough(const struct within *w, const struct al_paper_relation *r,
 	if (w->pass == IS_NAMED)
 		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
 			&& trial->n_fail == 0
-			&& trial->digits >= 1.2 + log10((double)n_candidates(w));
+			&& trial->digits >= (r->is_sure ? 0.5 : 1.2) + log10(n_candidates(w, r));
 	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
-		&& trial->digits >= (r->form == AL_FORM_MULTIPLE ? 3 + columns
+		&& trial->digits >= 0.4 * (double)trial->n_hold
+		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
 				   : w->named >> r->form & 1	 ? 3 + 2 * columns
 								 : 4 + 3 * columns);
 }
@@ -193,7 +222,7 @@ static bool is_enough(const struct within *w, const struct al_paper_relation *r,
 static bool try(const struct within *w, const struct al_paper_relation *r, struct trial *out)
 {
 	const double share = al_paper_form_share(&w->grid, r);
-	const bool is_multiple = r->form == AL_FORM_MULTIPLE,
+	const bool is_multiple = r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL,
 		   is_named = w->named >> r->form & 1 || is_multiple;
 	double last = NAN, most = 0;
 
@@ -231,7 +260,7 @@ static bool is_of_other_form(const struct within *w, const struct al_paper_relat
 	struct al_paper_relation other = *r;
 	struct al_paper_range range;
 
-	for (int form = 0; form < AL_FORM_MULTIPLE && r->form < AL_FORM_MULTIPLE; form++) {
+	for (int form = 0; form < AL_FORM_SHARE && r->form < AL_FORM_SHARE; form++) {
 		other.form = (enum al_paper_form)form;
 		if (al_paper_form_expect(&w->grid, &other, row, &range)
 			&& is_within(t, &range, t->half))
@@ -247,7 +276,10 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 	const struct al_paper_number *t = at(w, row, r->t);
 	struct al_paper_range range;
 
-	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, r, row)
+	struct al_paper_relation rounded = *r;
+
+	rounded.has_counts = false;
+	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, &rounded, row)
 		|| !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
@@ -260,7 +292,7 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 		.digits = t->digits};
 	/* What is far off is of something else, and what is measured only nearly a multiple. */
 	if ((suspect.value > FAR * suspect.right || FAR * suspect.value < suspect.right
-		    || r->form == AL_FORM_MULTIPLE)
+		    || al_paper_form_has_factor(r))
 		&& !al_paper_is_digit_slip(w->grid.arena, &suspect))
 		return;
 	w->is_told[row] = *t->is_judged = true;
@@ -305,20 +337,34 @@ static bool is_known(const struct within *w, const struct al_paper_relation *r)
 	return false;
 }
 
-static void judge(struct within *w, const struct al_paper_relation *r)
+/* Without decimals, numbers may be counts or rounded; a factor may be that of any but one row. */
+static bool try_all(const struct within *w, struct al_paper_relation *r, struct trial *out)
 {
-	const bool is_named = w->named >> r->form & 1;
+	for (int i = 0; i < 4; i++) {
+		r->has_counts = i < 2;
+		if ((al_paper_form_has_factor(r) ? al_paper_form_fit(&w->grid, r, i & 1) : !(i & 1))
+			&& try(w, r, out))
+			return true;
+	}
+	return false;
+}
+
+static void judge(struct within *w, struct al_paper_relation r)
+{
+	const bool is_named = w->named >> r.form & 1;
+	const bool needs_name = w->pass == IS_NAMED || w->grid.is_turned || r.base
+		|| (BIT_OF(r.form) & (r.bases ? OF_NAMED_BASE : OF_NAMED));
 	struct trial trial;
 
 	/* what has a sign rises or falls by it */
-	if ((r->form == AL_FORM_FALL && w->grid.columns[r->t].has_signs) || is_known(w, r)
-		|| ((w->pass == IS_NAMED || w->grid.is_turned) && !is_named)
-		|| !al_paper_form_is_possible(&w->grid, r, is_named) || !try(w, r, &trial))
+	if ((r.form == AL_FORM_FALL && w->grid.columns[r.t].has_signs) || is_known(w, &r)
+		|| (needs_name && !is_named) || !al_paper_form_is_possible(&w->grid, &r, is_named)
+		|| !try_all(w, &r, &trial))
 		return;
-	w->found[w->n_found++] = *r;
-	add_holding(w, r);
+	w->found[w->n_found++] = r;
+	add_holding(w, &r);
 	for (size_t i = 0; i < trial.n_fail; i++)
-		tell(w, r, &trial, trial.failed[i]);
+		tell(w, &r, &trial, trial.failed[i]);
 }
 
 /* ---- all relations ---- */
@@ -327,7 +373,7 @@ static void judge(struct within *w, const struct al_paper_relation *r)
 static unsigned forms_of(const struct within *w, size_t t)
 {
 	static const unsigned forms[] = {
-		[AL_MEANS_SUM] = BIT(SUM) | BIT(MEAN),
+		[AL_MEANS_SUM] = BIT(SUM),
 		[AL_MEANS_MEAN] = BIT(MEAN),
 		[AL_MEANS_CHANGE] = OF_FACTOR | BIT(DIFFERENCE) | BIT(FALL) | BIT(RISE),
 		[AL_MEANS_RATIO] = OF_FACTOR | BIT(PERCENT) | BIT(FALL) | BIT(RISE),
@@ -345,17 +391,17 @@ static unsigned forms_of(const struct within *w, size_t t)
 	if (*column->unit == '%'
 		&& (is_change || (meaning == AL_MEANS_NOTHING && column->has_signs)))
 		return OF_PERCENT;
-	if (meaning == AL_MEANS_NOTHING && column->has_signs)
-		return BIT(DIFFERENCE);
+	if (meaning == AL_MEANS_NOTHING)
+		return column->has_signs ? BIT(DIFFERENCE) : *column->unit == '%' ? BIT(SHARE) : 0;
 	return forms[meaning];
 }
 
 static void judge_terms(struct within *w, struct al_paper_relation r)
 {
-	judge(w, &r);
+	judge(w, r);
 	r.omitted = w->is_aggregate;
 	if (w->has_aggregates)
-		judge(w, &r);
+		judge(w, r);
 }
 
 /* The plainest form first: a column is the first one that holds. */
@@ -380,38 +426,23 @@ static void judge_sums(struct within *w, size_t t)
 
 static void judge_of_bases(struct within *w, struct al_paper_relation r)
 {
-	for (size_t i = 0; i < (w->named >> r.form & 1 ? N_BASES : 1); i++) {
+	const size_t first = w->is_sure[IN_HEAD] ? IN_HEAD : MARKED,
+		     end = w->named >> r.form & 1 ? N_BASES : LABELLED;
+
+	for (size_t i = first; i < end; i++) {
+		bool is_new = true;
 		r.bases = w->bases[i];
-		if (is_new_base(w, i))
-			judge(w, &r);
-	}
-}
-
-static void judge_pair(struct within *w, const struct al_paper_relation *r)
-{
-	const bool is_of_two = r->form == AL_FORM_PRODUCT ? r->b > r->a
-							  : r->form != AL_FORM_INVERSE;
-
-	if (r->a != r->b) {
-		if (is_of_two)
+		r.is_sure = w->is_sure[i];
+		for (size_t k = first; k < i; k++)
+			is_new &= !is_same_base(w, k, i);
+		if (is_new)
 			judge(w, r);
-	} else if (r->form != AL_FORM_PRODUCT && (r->form != AL_FORM_DIFFERENCE || w->named))
-		judge_of_bases(w, *r);
-}
-
-static void judge_multiples(struct within *w, size_t t)
-{
-	for (size_t a = 0; a < w->grid.n_columns; a++)
-		for (size_t first = 0; first < 2 && a != t; first++) {
-			struct al_paper_relation r = {.form = AL_FORM_MULTIPLE,
-				.t = t,
-				.a = a,
-				.b = a};
-			if (w->pass != IS_NAMED
-				&& w->grid.columns[a].most > 1.5 * w->grid.columns[a].least
-				&& al_paper_form_fit(&w->grid, &r, first))
-				judge(w, &r);
-		}
+	}
+	r.bases = NULL;
+	r.is_sure = false;
+	r.base = &w->base;
+	if (w->base.half > 0)
+		judge(w, r);
 }
 
 static bool has_numbers(const struct within *w, size_t column)
@@ -419,62 +450,75 @@ static bool has_numbers(const struct within *w, size_t column)
 	return isfinite(w->grid.columns[column].least);
 }
 
-/* What others follow from: numbers that aren't changes or factors themselves. */
-static bool may_be_source(const struct within *w, size_t column)
+/* Others follow from numbers that aren't changes or factors themselves; factors from changes,
+ * too. */
+static bool may_be_source(const struct within *w, size_t column, size_t t, unsigned form)
 {
-	const struct al_paper_grid_column *c = &w->grid.columns[column];
+	const struct al_paper_grid_column *c = &w->grid.columns[column], *to = &w->grid.columns[t];
+	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
+	const bool is_change = c->has_signs || (*c->unit == '%' && w->forms[column] & ~BIT(SHARE));
 
-	return has_numbers(w, column) && !c->has_signs && strcmp(c->unit, "x") != 0
-		&& !(*c->unit == '%' && forms_of(w, column));
+	return has_numbers(w, column) && column != t
+		&& is_factor == (form == BIT(PRODUCT) && is_of_factor)
+		&& (is_of_factor || !is_change);
+}
+
+static void judge_sources(struct within *w, struct al_paper_relation r)
+{
+	const unsigned form = BIT_OF(r.form);
+	const bool has_order = form & (BIT(LARGER) | BIT(PRODUCT));
+
+	for (r.a = 0; r.a < w->grid.n_columns; r.a++) {
+		const struct al_paper_grid_column *a = &w->grid.columns[r.a];
+		if (!may_be_source(w, r.a, r.t, form) || a->span == 0)
+			continue;
+		r.b = r.a;
+		if (form & OF_BASE)
+			judge_of_bases(w, r);
+		if (form & OF_ONE && a->most > 1.5 * a->least)
+			judge(w, r);
+		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < w->grid.n_columns; r.b++)
+			if (r.b != r.a && may_be_source(w, r.b, r.t, form))
+				judge(w, r);
+	}
 }
 
 static void judge_column(struct within *w, size_t t)
 {
-	const size_t n = w->grid.n_columns;
-
 	judge_sums(w, t);
-	for (int form = 0; form < AL_FORM_MULTIPLE && n <= MOST_COLUMNS; form++)
-		for (size_t a = 0; a < n; a++)
-			for (size_t b = 0; b < n; b++)
-				if (a != t && b != t && may_be_source(w, a) && may_be_source(w, b)
-					&& w->grid.columns[a].span > 0)
-					judge_pair(w,
-						&(struct al_paper_relation){
-							.form = (enum al_paper_form)form,
-							.t = t,
-							.a = a,
-							.b = b});
-	if (n <= MOST_COLUMNS)
-		judge_multiples(w, t);
+	for (int form = 0; form < AL_FORM_SUM && w->grid.n_columns <= MOST_COLUMNS; form++)
+		judge_sources(w,
+			(struct al_paper_relation){.form = (enum al_paper_form)form, .t = t});
 }
 
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
 static void judge_brackets(struct within *w, size_t t)
 {
-	const size_t column = t - w->grid.n_columns;
+	struct al_paper_relation r = {.t = t, .a = t - w->grid.n_columns};
 
-	for (int form = 0; form < AL_FORM_PRODUCT; form++)
-		for (size_t k = 0; k < w->grid.n_columns; k++) {
-			const struct al_paper_relation r = {.form = (enum al_paper_form)form,
-				.t = t,
-				.a = column,
-				.b = (column + k) % w->grid.n_columns}; /* its own first */
-			if (k == 0)
-				judge_of_bases(w, r);
-			else if (has_numbers(w, r.b))
-				judge(w, &r);
+	for (int form = 0; form < AL_FORM_PRODUCT; form++) {
+		r.form = (enum al_paper_form)form;
+		r.b = r.a;
+		if (BIT_OF(form) & OF_BASE)
+			judge_of_bases(w, r);
+		for (size_t k = 1; BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
+			r.b = (r.a + k) % w->grid.n_columns; /* its own first */
+			if (has_numbers(w, r.b))
+				judge(w, r);
 		}
+	}
 }
 
 static void judge_all(struct within *w)
 {
 	for (size_t k = 2 * w->grid.n_columns; k-- > 0;) {
 		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
-		w->named = forms_of(w, t);
+		w->named = w->forms[t];
 		const bool is_wanted = w->named || (w->pass != IS_NAMED && !w->grid.is_turned);
 		if (!is_wanted || !has_numbers(w, t) || (w->grid.columns[t].span == 0 && !w->named))
 			continue;
 		find_marked(w, t);
+		find_named(w, t);
 		if (t < w->grid.n_columns)
 			judge_column(w, t);
 		else
@@ -500,6 +544,9 @@ static void relate(struct within *w, const struct al_paper_sheet *sheet, bool is
 		w->is_aggregate[k] = meaning == AL_MEANS_SUM || meaning == AL_MEANS_MEAN;
 		w->has_aggregates |= w->is_aggregate[k];
 	}
+	w->forms = al_new_array(&scratch, unsigned, 2 * w->grid.n_columns);
+	for (size_t k = 0; k < 2 * w->grid.n_columns; k++)
+		w->forms[k] = forms_of(w, k);
 	find_bases(w);
 	for (w->pass = ALL_HOLD; w->pass <= IS_NAMED; w->pass++)
 		judge_all(w);
