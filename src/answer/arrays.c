@@ -4,7 +4,7 @@
 #include "answer/kernel.h"
 #include "answer/losses.h"
 #include "audit/select.h"
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "formats/npy.h"

@@ -64,9 +64,10 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 static bool run_audit(struct al_session *session, struct al_error *err)
 {
 	const struct al_audit_asked *o = session->options;
-	if (al_audit_is_series(session))
-		return al_audit_series(session, o, err);
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
+
+	if (config && al_audit_is_series(session))
+		return al_audit_series(session, o, err);
 	if (o->report && o->against)
 		return al_fail(err, AL_EINPUT,
 			"--report describes one checkpoint; remove it or --against");
@@ -82,7 +83,8 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	run->taker = run;
 	return measure_all(run, err) && al_audit_run_pairs(run, err)
 		&& al_audit_run_count_not_finite(run, NULL, err) && al_audit_run_hash(run, err)
-		&& al_audit_run_losses(run, err) && al_audit_run_answer(run, err);
+		&& (!al_input_is_given(&o->input) || al_audit_run_losses(run, err))
+		&& al_audit_run_answer(run, err);
 }
 
 const struct al_command al_command_audit = {

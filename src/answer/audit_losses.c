@@ -213,8 +213,6 @@ const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 
-	if (run->losses.n_rows == 0)
-		return "";
 	const size_t row = al_audit_losses_least(run);
 	return al_format(arena, "Without %s and with W_O refitted %s.%s",
 		al_audit_head_text(run, &run->losses, row), say_change(run, row),
@@ -228,8 +226,6 @@ bool al_audit_run_losses(struct al_audit_run *run, struct al_error *err)
 	const struct al_input_options *input = &run->options->input;
 	struct al_table *drop = al_audit_run_table(run, "drop");
 
-	if (!al_input_is_given(input))
-		return true;
 	struct al_opened_model model = {.file = run->opened,
 		.running = al_session_running(run->session, &run->opened->view, input, err),
 		.watch = &run->progress->watch};

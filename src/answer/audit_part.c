@@ -3,7 +3,6 @@
 
 #include "audit/deal.h"
 #include "base/file.h"
-#include "base/fingerprint.h"
 #include "base/hash.h"
 
 const size_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards)

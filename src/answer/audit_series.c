@@ -71,9 +71,7 @@ static bool is_config(const char *word)
 
 bool al_audit_is_series(const struct al_session *session)
 {
-	const char *second = al_session_word(session, 1);
-
-	return second && !is_config(second);
+	return !is_config(al_session_word(session, 1));
 }
 
 /* The last number in the last part of the path that has one: 1000 of "run/step-1000/model.pt"; -1:

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "base/output.h"
 #include "answer/audit_part.h"
 

@@ -287,7 +287,8 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 	const char *text = join(arena, al_audit_verdict_say_exact(run),
 		run->ablation ? run->ablation : "");
 
-	text = join(arena, text, al_audit_verdict_say_losses(run));
+	if (run->losses.n_rows > 0)
+		text = join(arena, text, al_audit_verdict_say_losses(run));
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
 		drop && drop->n_rows > 0 ? join(arena, run->ablation ? "" : say_outputs(run, drop),

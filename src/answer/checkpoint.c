@@ -1,7 +1,7 @@
 /* What the commands on checkpoints share. */
 #include "base/file.h"
 #include "answer/checkpoint.h"
-#include "base/fingerprint.h"
+#include "base/hash.h"
 
 #include <strings.h>
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "base/file.h"
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "answer/audit_part.h"
 
 enum { MOST_FILE_BYTES = 1 << 30 };

@@ -157,7 +157,8 @@ void al_covariance_finish(struct al_covariance *covariance)
 	al_matrix_finish(&covariance->root);
 	if (covariance->calibration.n_modules > 0)
 		al_calibration_finish(&covariance->calibration);
-	al_imatrix_finish(&covariance->imatrix);
+	if (covariance->imatrix.path)
+		al_imatrix_finish(&covariance->imatrix);
 	*covariance = (struct al_covariance){0};
 }
 

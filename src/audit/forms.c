@@ -186,3 +186,13 @@ bool al_form_means(const struct al_heads *heads, enum al_form form, double *mean
 	}
 	return true;
 }
+
+bool al_has_form(const struct al_heads *heads, enum al_form form)
+{
+	return form == AL_FORM_QK || al_has_values(heads);
+}
+
+double al_cosine(double inner, double squared_a, double squared_b)
+{
+	return squared_a > 0 && squared_b > 0 ? inner / sqrt(squared_a) / sqrt(squared_b) : NAN;
+}

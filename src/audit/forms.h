@@ -14,16 +14,10 @@ struct al_attention;
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
 extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */
 
-static inline bool al_has_form(const struct al_heads *heads, enum al_form form)
-{
-	return form == AL_FORM_QK || al_has_values(heads);
-}
+bool al_has_form(const struct al_heads *heads, enum al_form form);
 
 /* The cosine of two forms from their product and squared norms; NAN where one of them is zero. */
-static inline double al_cosine(double inner, double squared_a, double squared_b)
-{
-	return squared_a > 0 && squared_b > 0 ? inner / sqrt(squared_a) / sqrt(squared_b) : NAN;
-}
+double al_cosine(double inner, double squared_a, double squared_b);
 
 /* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads]. The modules
  * read and write spaces of the same size. */

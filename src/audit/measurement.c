@@ -89,3 +89,13 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 			"from weights alone: real inputs use fewer directions, so true ranks are "
 			"lower");
 }
+
+unsigned al_audit_basis(const struct al_audit *audit)
+{
+	return al_covariance_calibration(audit->options.covariance) ? AL_ON_TOKENS : AL_BY_WEIGHTS;
+}
+
+struct al_audit_place al_audit_place_of(const struct al_audit_module *module)
+{
+	return (struct al_audit_place){module->attention->name, module->attention->layer};
+}

@@ -40,10 +40,7 @@ struct al_summary_part {
  * logits and outputs that a calibration recorded on tokens. */
 enum { AL_BY_WEIGHTS = 1, AL_ON_TOKENS = 2 };
 
-static inline unsigned al_audit_basis(const struct al_audit *audit)
-{
-	return al_covariance_calibration(audit->options.covariance) ? AL_ON_TOKENS : AL_BY_WEIGHTS;
-}
+unsigned al_audit_basis(const struct al_audit *audit);
 
 /* Two columns of a record: how alike heads attend, and how alike what they put out is. */
 #define AL_AUDIT_LIKENESS_FIELDS(record, attention, outputs) \
@@ -159,7 +156,4 @@ struct al_audit_place {
 			AL_MEMBER(struct al_audit_place, layer) \
 	}
 
-static inline struct al_audit_place al_audit_place_of(const struct al_audit_module *module)
-{
-	return (struct al_audit_place){module->attention->name, module->attention->layer};
-}
+struct al_audit_place al_audit_place_of(const struct al_audit_module *module);

@@ -399,3 +399,8 @@ const struct al_measurement al_measurement_similarity = {
 		.most_rows = 10},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };
+
+double al_pair_score(struct al_matrix scores, size_t i, size_t j)
+{
+	return scores.data ? scores.data[i + j * scores.ld] : NAN;
+}

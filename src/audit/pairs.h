@@ -23,10 +23,7 @@ struct al_pair_scores {
 };
 
 /* NAN: there is none. */
-static inline double al_pair_score(struct al_matrix scores, size_t i, size_t j)
-{
-	return scores.data ? scores.data[i + j * scores.ld] : NAN;
-}
+double al_pair_score(struct al_matrix scores, size_t i, size_t j);
 
 /* How alike one module's heads are. */
 bool al_module_likeness(struct al_scratch *scratch, const struct al_audit *audit,

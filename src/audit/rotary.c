@@ -87,3 +87,15 @@ void al_rotary_inner(const struct al_heads *heads, const struct al_attention *at
 				at_k, w);
 		}
 }
+
+bool al_has_offset(const struct al_attention *attention)
+{
+	return attention->is_rotary && !attention->is_latent && attention->rotary_width > 0;
+}
+
+struct al_rotary_pair al_rotary_pair(const struct al_attention *attention, size_t width, size_t i)
+{
+	return attention->rotary_pairs == AL_PAIRS_INTERLEAVED
+		? (struct al_rotary_pair){2 * i, 2 * i + 1}
+		: (struct al_rotary_pair){i, i + width / 2};
+}

@@ -5,10 +5,7 @@
 #include "model/heads/views.h"
 
 /* Has the module's query/key form an offset? (Of MLA the view leaves the rotated part out.) */
-static inline bool al_has_offset(const struct al_attention *attention)
-{
-	return attention->is_rotary && !attention->is_latent && attention->rotary_width > 0;
-}
+bool al_has_offset(const struct al_attention *attention);
 
 /* W_Q of a query that is `offset` tokens after its key, or such a query: each head's are rotated by
  * R(offset), so that their product with W_K is the form at that offset. Nothing happens where there
@@ -21,13 +18,7 @@ struct al_rotary_pair {
 	size_t first, second;
 };
 
-static inline struct al_rotary_pair al_rotary_pair(const struct al_attention *attention,
-	size_t width, size_t i)
-{
-	return attention->rotary_pairs == AL_PAIRS_INTERLEAVED
-		? (struct al_rotary_pair){2 * i, 2 * i + 1}
-		: (struct al_rotary_pair){i, i + width / 2};
-}
+struct al_rotary_pair al_rotary_pair(const struct al_attention *attention, size_t width, size_t i);
 
 struct al_complex {
 	double re, im;

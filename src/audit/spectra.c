@@ -232,3 +232,13 @@ bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 		return false;
 	return al_parallel(AL_N_SPECTRA, find_kind, &x, err);
 }
+
+void al_spectra_finish(struct al_spectra *spectra)
+{
+	al_scratch_finish(&spectra->scratch);
+}
+
+bool al_has_spectrum(const struct al_spectra *spectra, enum al_spectrum kind)
+{
+	return spectra->values[kind].cols > 0;
+}

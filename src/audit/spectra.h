@@ -31,18 +31,12 @@ struct al_spectra {
 };
 
 /* Safe on a zeroed struct and twice. */
-static inline void al_spectra_finish(struct al_spectra *spectra)
-{
-	al_scratch_finish(&spectra->scratch);
-}
+void al_spectra_finish(struct al_spectra *spectra);
 
 /* Before a declaration: finished where its block ends. */
 #define AL_OWNED_SPECTRA __attribute__((cleanup(al_spectra_finish)))
 
-static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spectrum kind)
-{
-	return spectra->values[kind].cols > 0;
-}
+bool al_has_spectrum(const struct al_spectra *spectra, enum al_spectrum kind);
 
 /* Every head on its own, from its triangles: Q, K, QK and, where there are values, OV. `out` is
  * zeroed; on failure, too, it is to be finished. */

@@ -259,3 +259,8 @@ bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t si
 	*relative_error = sqrt(sum) / stack->norm;
 	return true;
 }
+
+void al_stack_finish(struct al_stack *stack)
+{
+	al_scratch_finish(&stack->scratch);
+}

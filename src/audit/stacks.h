@@ -25,10 +25,7 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	const struct al_triangles *triangles, enum al_form form,
 	struct al_error *err) AL_MUST_CHECK;
 
-static inline void al_stack_finish(struct al_stack *stack)
-{
-	al_scratch_finish(&stack->scratch);
-}
+void al_stack_finish(struct al_stack *stack);
 
 /* What al_stack_share and al_stack_estimate start from. */
 bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;

@@ -304,3 +304,8 @@ double al_redundancy(const struct al_spectra *module, const struct al_spectra *d
 	}
 	return sum / AL_N_UNFOLDINGS;
 }
+
+void al_drawn_finish(struct al_drawn *drawn)
+{
+	al_triangles_finish(&drawn->triangles);
+}

@@ -19,10 +19,7 @@ struct al_drawn {
 bool al_drawn_init(struct al_drawn *drawn, const struct al_heads *shape, bool has_values,
 	struct al_error *err) AL_MUST_CHECK;
 
-static inline void al_drawn_finish(struct al_drawn *drawn)
-{
-	al_triangles_finish(&drawn->triangles);
-}
+void al_drawn_finish(struct al_drawn *drawn);
 
 /* Before a declaration: finished where its block ends. */
 #define AL_OWNED_DRAWN __attribute__((cleanup(al_drawn_finish)))

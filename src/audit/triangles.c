@@ -120,3 +120,13 @@ bool al_triangles_join(const struct al_triangles *t, enum al_projection projecti
 			return false;
 	return al_qr_r(all, al_part(out, 0, 0, al_least(all.rows, all.cols), out.cols), err);
 }
+
+void al_triangles_finish(struct al_triangles *triangles)
+{
+	al_scratch_finish(&triangles->scratch);
+}
+
+bool al_triangles_has_values(const struct al_triangles *triangles)
+{
+	return triangles->of[AL_VALUE].routes != NULL;
+}

@@ -24,15 +24,9 @@ bool al_triangles_init(struct al_triangles *triangles, const struct al_heads *sh
 	bool has_values, struct al_error *err) AL_MUST_CHECK;
 
 /* Safe on a zeroed struct and twice. */
-static inline void al_triangles_finish(struct al_triangles *triangles)
-{
-	al_scratch_finish(&triangles->scratch);
-}
+void al_triangles_finish(struct al_triangles *triangles);
 
-static inline bool al_triangles_has_values(const struct al_triangles *triangles)
-{
-	return triangles->of[AL_VALUE].routes != NULL;
-}
+bool al_triangles_has_values(const struct al_triangles *triangles);
 
 /* Fills in the heads of a part of the module, whose first key/value head is `first_kv_head`: a
  * module that doesn't fit into memory is taken a few heads at a time. */

@@ -30,35 +30,14 @@ struct al_budget {
 };
 
 /* A constant and a factor times the input: what is allowed. */
-static inline uint64_t al_budget_most(const struct al_budget *budget, uint64_t constant,
-	uint64_t factor)
-{
-	uint64_t most;
+uint64_t al_budget_most(const struct al_budget *budget, uint64_t constant, uint64_t factor);
 
-	return __builtin_mul_overflow(factor, budget->n_input, &most)
-			|| __builtin_add_overflow(most, constant, &most)
-		? UINT64_MAX
-		: most;
-}
+uint64_t al_budget_most_bytes(const struct al_budget *budget);
 
-static inline uint64_t al_budget_most_bytes(const struct al_budget *budget)
-{
-	return al_budget_most(budget, AL_BUDGET_BYTES, AL_BUDGET_BYTES_A_BYTE);
-}
-
-static inline uint64_t al_budget_most_steps(const struct al_budget *budget)
-{
-	return al_budget_most(budget, AL_BUDGET_STEPS, AL_BUDGET_STEPS_A_BYTE);
-}
+uint64_t al_budget_most_steps(const struct al_budget *budget);
 
 /* Has no more been taken than is allowed, and were there room for `more` bytes? */
-static inline bool al_budget_holds(const struct al_budget *budget, uint64_t more)
-{
-	const uint64_t most = al_budget_most_bytes(budget);
-
-	return budget->steps <= al_budget_most_steps(budget) && budget->bytes <= most
-		&& more <= most - budget->bytes;
-}
+bool al_budget_holds(const struct al_budget *budget, uint64_t more);
 
 /* Takes steps: AL_EINPUT where these, or the bytes taken so far, are more than is allowed. */
 bool al_budget_take(struct al_budget *budget, uint64_t steps, struct al_error *err) AL_MUST_CHECK;

@@ -329,6 +329,8 @@ const void *al_find_item(const void *items, size_t n, size_t size, const char *n
 
 /* ---- hashes, and files in the program ---- */
 
+enum { N_HASH_DIGITS = 16 };
+
 uint64_t al_hash(uint64_t hash, const void *bytes, size_t length)
 {
 	for (const unsigned char *p = bytes, *end = p + length; p < end; p++)
@@ -350,6 +352,19 @@ uint64_t al_hash_block(uint64_t hash, const unsigned char *bytes, size_t length)
 		}
 	}
 	return al_hash(al_hash(hash, lanes, sizeof(lanes)), bytes + done, length - done);
+}
+
+char *al_fingerprint_text(struct al_arena *arena, uint64_t fingerprint)
+{
+	return al_format(arena, "%0*" PRIx64, N_HASH_DIGITS, fingerprint);
+}
+
+bool al_fingerprint_read(const char *text, uint64_t *out)
+{
+	if (strspn(text, "0123456789abcdef") != N_HASH_DIGITS || text[N_HASH_DIGITS] != '\0')
+		return false;
+	*out = strtoull(text, NULL, 16);
+	return true;
 }
 
 const struct al_embedded *al_embedded_find(const struct al_embedded_list *list, const char *name)

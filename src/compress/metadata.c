@@ -1,7 +1,7 @@
 /* What a compressed file records of itself. */
 #include "compress/plan.h"
 
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "base/json.h"
 
 static void describe_dropped(struct al_text *out, const struct al_module_layout *layout)

@@ -3,7 +3,7 @@
 
 #include "audit/rotary.h"
 #include "audit/select.h"
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "base/random.h"
 #include "compress/difference.h"
 #include "compress/plan.h"

@@ -99,7 +99,8 @@ const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const
 	const struct al_gguf_pair *pair = NULL;
 
 	for (size_t i = 0; i < checkpoint->n_shards && !pair; i++)
-		pair = al_gguf_find_pair(&checkpoint->shards[i], key);
+		pair = checkpoint->shards[i].pairs ? al_gguf_find_pair(&checkpoint->shards[i], key)
+						   : NULL;
 	if (pair && pair->text)
 		return pair->text;
 	for (size_t i = 0; i < checkpoint->n_metadata; i++)

@@ -229,3 +229,18 @@ bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al
 		*norm_squared += x.parts[i];
 	return al_check_finite("norm", (struct al_view){norm_squared, 1, 1, 1}, err);
 }
+
+bool al_has_values(const struct al_heads *heads)
+{
+	return heads->value.data || heads->value_f.data;
+}
+
+size_t al_kv_head(const struct al_heads *heads, size_t head)
+{
+	return head * heads->n_kv_heads / heads->n_heads;
+}
+
+size_t al_own_head(const struct al_heads *heads, enum al_projection projection, size_t head)
+{
+	return projection == AL_KEY || projection == AL_VALUE ? al_kv_head(heads, head) : head;
+}

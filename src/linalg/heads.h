@@ -37,23 +37,13 @@ bool al_heads_check_shape(const struct al_heads *heads, bool has_values,
 /* The same of the projections that are there: values and outputs, or neither. */
 bool al_heads_check_projections(const struct al_heads *heads, struct al_error *err) AL_MUST_CHECK;
 
-static inline bool al_has_values(const struct al_heads *heads)
-{
-	return heads->value.data || heads->value_f.data;
-}
+bool al_has_values(const struct al_heads *heads);
 
 /* The key/value head of a query head. */
-static inline size_t al_kv_head(const struct al_heads *heads, size_t head)
-{
-	return head * heads->n_kv_heads / heads->n_heads;
-}
+size_t al_kv_head(const struct al_heads *heads, size_t head);
 
 /* The head of a projection that a query head works with. */
-static inline size_t al_own_head(const struct al_heads *heads, enum al_projection projection,
-	size_t head)
-{
-	return projection == AL_KEY || projection == AL_VALUE ? al_kv_head(heads, head) : head;
-}
+size_t al_own_head(const struct al_heads *heads, enum al_projection projection, size_t head);
 
 /* A projection in double precision, the width of its heads and how many it has. */
 struct al_run {

@@ -38,10 +38,7 @@ void al_negate(double *x, size_t n);
 void al_blas_hold(void);
 void al_blas_release(void);
 
-static inline bool al_is_empty(size_t rows, size_t cols)
-{
-	return rows == 0 || cols == 0;
-}
+bool al_is_empty(size_t rows, size_t cols);
 
 /* The next loop's iterations may be computed side by side. A sanitizer's checks prevent it,
  * of which clang would warn. */
@@ -53,12 +50,6 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 #endif
 
 /* Checked dimensions in the library's integer. */
-static inline lapack_int al_int(size_t n)
-{
-	return (lapack_int)n;
-}
+lapack_int al_int(size_t n);
 
-static inline CBLAS_TRANSPOSE al_cblas_op(enum al_op op)
-{
-	return op == AL_TRANSPOSED ? CblasTrans : CblasNoTrans;
-}
+CBLAS_TRANSPOSE al_cblas_op(enum al_op op);

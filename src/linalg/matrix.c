@@ -272,3 +272,18 @@ double al_inner(struct al_view a, struct al_view b)
 		sum += inner(a.data + j * a.ld, b.data + j * b.ld, a.rows);
 	return sum;
 }
+
+bool al_is_empty(size_t rows, size_t cols)
+{
+	return rows == 0 || cols == 0;
+}
+
+lapack_int al_int(size_t n)
+{
+	return (lapack_int)n;
+}
+
+CBLAS_TRANSPOSE al_cblas_op(enum al_op op)
+{
+	return op == AL_TRANSPOSED ? CblasTrans : CblasNoTrans;
+}

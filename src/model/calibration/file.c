@@ -1,6 +1,6 @@
 /* Calibrations as files. */
 
-#include "base/fingerprint.h"
+#include "base/hash.h"
 #include "model/calibration/calibration.h"
 #include "model/calibration/imatrix.h"
 #include "formats/safetensors.h"
