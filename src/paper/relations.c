@@ -90,8 +90,9 @@ static bool is_of_same(const struct al_sentence *s, const struct al_pair *pair, 
 
 	if (!said || said == behind || said == before)
 		return true;
-	if (strcmp(pair->before.family, "bytes") == 0
-		&& al_find_name(said, (const char *const *)of_bytes->items, of_bytes->n) >= 0)
+	const bool has_bytes = strcmp(pair->before.family, "bytes") == 0
+		|| (behind && strcmp(behind, "byte") == 0);
+	if (has_bytes && al_find_name(said, (const char *const *)of_bytes->items, of_bytes->n) >= 0)
 		return true;
 	/* "4x fewer parameters: 1,000 instead of 4,000" */
 	return !is_from && !behind && !before;
@@ -109,10 +110,12 @@ static bool is_in_brackets(const struct al_sentence *s, const struct al_pair *pa
  * rates alone. */
 static enum gap find_gap(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
+	if (pair->said > 0)
+		return pair->said == at ? LINKS : APART;
 	const bool is_of_time = al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
 	const bool has_brackets = pair->is_loose && is_in_brackets(s, pair);
 
-	if ((is_of_time && strcmp(pair->before.family, "s") != 0 && !has_brackets)
+	if ((is_of_time && !pair->is_of_time && !has_brackets)
 		|| (at >= pair->first && at <= pair->last)
 		|| (pair->is_loose && at < pair->first && !has_brackets))
 		return APART;
@@ -257,44 +260,85 @@ static int significant_digits(const struct al_word *word)
 	return (int)floor(log10(fmax(word->value, 1e-9))) + 1 + word->digits;
 }
 
-/* A statement that may be of something else. Which of the two is the old value is open; a single
- * digit shows nothing unless it is exact. */
-static void judge_loosely(struct relations *r, const struct al_pair *pair, size_t at)
+/* Zeros at the end of "20x" and "100 %" tell nothing. */
+static bool is_telling(const struct al_word *word)
+{
+	double value = word->value;
+	int digits = significant_digits(word);
+
+	for (; word->digits == 0 && digits > 1 && fmod(value, 10) == 0; value /= 10)
+		digits--;
+	return digits >= 2;
+}
+
+/* The verdict on one of the two ways to read a pair; "": it may be of something else. */
+static const char *compare_loosely(struct relations *r, const struct al_pair *pair, size_t at,
+	enum al_verdict *out)
 {
 	const struct al_word *said = &r->s->words[at];
-	const struct al_pair swapped = {pair->after, pair->before, pair->first, pair->last, false,
-		true};
-	const int direction = direction_at(r->s, at);
+	const double point = point_of(pair, said->kind), off = fabs(said->value - point);
 	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
+	const struct range found = relation_of(pair, said->kind);
+	const int direction = pair->after.value < pair->before.value ? -1 : 1;
 	const bool is_near = find_gap(r->s, pair, at) <= UNITS;
+	const bool is_change = said->kind == AL_WORD_PERCENT && !pair->is_share;
+	const bool is_of_percent = is_change && pair->before.kind == AL_WORD_PERCENT;
 
-	for (int i = 0; i < (pair->is_share ? 1 : 2); i++) {
-		const struct al_pair *p = i ? &swapped : pair;
-		const double point = point_of(p, said->kind), off = fabs(said->value - point);
-		const struct range found = relation_of(p, said->kind);
-		const int found_direction = p->after.value < p->before.value ? -1 : 1;
-		if (said->kind == AL_WORD_PERCENT && !p->is_share
-			&& direction * found_direction < 0)
-			continue;
-		if (significant_digits(said) < 2 && (off > 0.02 * point || !is_near))
-			continue;
-		if (off <= half * (1 + 1e-9))
-			add(r, p, said, AL_REPRODUCED, "");
-		else if (is_near && found.low <= said->value + half
-			&& found.high >= said->value - half && found.high - found.low < 0.2 * point)
-			add(r, p, said, AL_CONSISTENT, "");
-		else if (is_near && i == 0
-			&& al_paper_is_digit_slip(r->out->arena,
-				&(struct al_paper_suspect){.printed = said->text,
-					.value = said->value,
-					.right = point,
-					.half = said->half_unit,
-					.digits = said->digits}))
-			add(r, p, said, AL_INCONSISTENT, "");
-		else
-			continue;
-		return;
+	*out = AL_UNDERIVABLE;
+	if ((is_change && direction_at(r->s, at) * direction < 0)
+		|| (significant_digits(said) < 2 && (off > 0.02 * point || !is_near)))
+		return "";
+	if (off <= half * (1 + 1e-9))
+		*out = AL_REPRODUCED;
+	else if (pair->is_far)
+		return "";
+	else if (is_near && found.low <= said->value + half && found.high >= said->value - half
+		&& found.high - found.low < 0.2 * point)
+		*out = AL_CONSISTENT;
+	else if (is_near && is_of_percent && said->digits > 0
+		&& fabs(fabs(pair->after.value - pair->before.value) - said->value)
+			< half * (1 + 1e-9)) {
+		*out = AL_CONSISTENT;
+		return points;
 	}
+	return "";
+}
+
+static bool is_slip(struct relations *r, const struct al_pair *pair, size_t at)
+{
+	const struct al_word *said = &r->s->words[at];
+	const bool is_change = said->kind == AL_WORD_PERCENT && !pair->is_share;
+	const int direction = pair->after.value < pair->before.value ? -1 : 1;
+
+	return !pair->is_far && find_gap(r->s, pair, at) <= UNITS && significant_digits(said) >= 2
+		&& (!is_change || direction_at(r->s, at) * direction >= 0)
+		&& al_paper_is_digit_slip(r->out->arena,
+			&(struct al_paper_suspect){.printed = said->text,
+				.value = said->value,
+				.right = point_of(pair, said->kind),
+				.half = said->half_unit,
+				.digits = said->digits});
+}
+
+/* A statement that may be of something else. Which of the two is the old value is open; a single
+ * digit shows nothing unless it is exact. */
+static bool judge_loosely(struct relations *r, const struct al_pair *pair, size_t at)
+{
+	struct al_pair swapped = *pair;
+	enum al_verdict verdict;
+
+	swapped.before = pair->after;
+	swapped.after = pair->before;
+	for (int i = 0; i < (pair->is_share ? 1 : 2); i++) {
+		const char *but = compare_loosely(r, i ? &swapped : pair, at, &verdict);
+		if (verdict == AL_UNDERIVABLE)
+			continue;
+		add(r, i ? &swapped : pair, &r->s->words[at], verdict, but);
+		return true;
+	}
+	if (is_slip(r, pair, at))
+		add(r, pair, &r->s->words[at], AL_INCONSISTENT, "");
+	return false;
 }
 
 static void judge(struct relations *r, const struct al_pair *pair, size_t at)
@@ -312,7 +356,7 @@ static void judge(struct relations *r, const struct al_pair *pair, size_t at)
 	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
 
 	if (is_directed && is_falling == is_rising) {
-		judge_loosely(r, pair, at);
+		(void)judge_loosely(r, pair, at);
 		return;
 	}
 	const double change = fabs(pair->after.value - pair->before.value);
@@ -385,19 +429,19 @@ static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pair
 		|| (i + 1 < n && are_links(s, pairs[i].last + 1, pairs[i + 1].first));
 }
 
-static void read_relation(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
+/* Judges the statement by the only pair that it is nearest to; false: it is next to none, and is
+ * in none. */
+static bool read_relation(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
 	size_t at)
 {
 	const struct al_sentence *s = r->s;
 	size_t n = 0, found = 0;
 	enum gap best = APART;
-
-	/* "3 3 %", "9 . 7 %" */
-	if (at > 0 && (s->words[at - 1].kind > AL_WORD_SIGN || al_sentence_is(s, at - 1, ".")))
-		return;
+	bool is_of_pair = false;
 
 	for (size_t i = 0; i < n_pairs; i++) {
 		const enum gap gap = find_gap(s, &pairs[i], at);
+		is_of_pair |= at >= pairs[i].first && at <= pairs[i].last;
 		if (gap == APART || gap > best || !is_of_same(s, &pairs[i], at))
 			continue;
 		n = gap < best ? 1 : n + 1;
@@ -405,22 +449,104 @@ static void read_relation(struct relations *r, const struct al_pair *pairs, size
 		best = gap;
 	}
 	if (n != 1 || has_neighbor(s, pairs, n_pairs, found) || !can_divide(&pairs[found]))
-		return;
-	(is_said_loosely(s, &pairs[found], at) ? judge_loosely : judge)(r, &pairs[found], at);
+		return n > 0 || is_of_pair;
+	if (is_said_loosely(s, &pairs[found], at))
+		(void)judge_loosely(r, &pairs[found], at);
+	else
+		judge(r, &pairs[found], at);
+	return true;
+}
+
+/* Of pairs far from each other the first counts of which the statement holds. */
+static void read_far(struct relations *r, const struct al_pair *pairs, size_t n_pairs, size_t at)
+{
+	const struct al_word *said = &r->s->words[at];
+	const bool tells = is_telling(said);
+
+	for (size_t i = 0; i < n_pairs; i++) {
+		const enum gap gap = find_gap(r->s, &pairs[i], at);
+		const bool is_near = pairs[i].is_joined && gap <= UNITS
+			&& significant_digits(said) >= 2;
+		if (gap != APART && (tells || is_near) && is_of_same(r->s, &pairs[i], at)
+			&& can_divide(&pairs[i]) && judge_loosely(r, &pairs[i], at))
+			return;
+	}
+}
+
+/* "+0.07", "12.9 GB less": a number that may be a difference. */
+static bool is_difference(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *word = &s->words[at];
+	const bool is_signed = has_sign(s, at, "+") || has_sign(s, at, "-")
+		|| has_sign(s, at, "\u2212");
+	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
+		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"));
+
+	return is_alone && word->value > 0 && (word->digits > 0 || is_telling(word))
+		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
+		&& (is_signed
+			|| (word->kind == AL_WORD_NUMBER
+				&& (has_near(s, at, 2, AL_WORDS_FALLING)
+					|| has_near(s, at, 2, AL_WORDS_RISING))));
+}
+
+/* "(7.81 vs 7.74, +0.07)"; it counts where it holds to its last digit. */
+static bool read_difference(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
+	size_t at)
+{
+	const struct al_word *said = &r->s->words[at];
+
+	for (size_t i = 0; i < n_pairs; i++) {
+		const struct al_pair *pair = &pairs[i];
+		const double scale = said->scale > 0 || pair->after.scale == 0 ? 1
+									       : pair->after.scale;
+		const double change = pair->after.value - pair->before.value;
+		const double half = said->half_unit > 0 ? said->half_unit : 0.5;
+		if (pair->said > 0 || pair->is_share || pair->before.kind != AL_WORD_NUMBER
+			|| find_gap(r->s, pair, at) > UNITS
+			|| (*said->family && strcmp(said->family, pair->after.family) != 0)
+			|| fabs(fabs(change) - said->value * scale) > half * scale * (1 + 1e-9)
+			|| direction_at(r->s, at) * change < 0)
+			continue;
+		al_paper_findings_add(r->out,
+			(struct al_paper_finding){.line = said->line,
+				.printed = al_strdup(r->out->arena, said->text),
+				.expected = al_paper_expected(r->out->arena,
+					fabs(change) / (said->scale > 0 ? said->scale : scale),
+					said->digits),
+				.verdict = al_verdict_names[AL_REPRODUCED]});
+		r->counts->verdicts[AL_REPRODUCED]++;
+		r->counts->numbers++;
+		return true;
+	}
+	return false;
+}
+
+/* "3 3 %", "9 . 7 %" */
+static bool is_in_pieces(const struct al_sentence *s, size_t at)
+{
+	return at > 0 && (s->words[at - 1].kind > AL_WORD_SIGN || al_sentence_is(s, at - 1, "."));
 }
 
 void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
 	struct relations r = {sentence, out, counts};
-	struct al_pair pairs[AL_MOST_PAIRS];
+	struct al_pair near[AL_MOST_PAIRS], far[AL_MOST_PAIRS];
 
 	for (size_t i = 0; i < sentence->n; i++)
 		if (has_direction(sentence, i + 1))
 			read_fraction(sentence, i);
-	const size_t n_pairs = al_paper_find_pairs(sentence, pairs);
-	for (size_t i = 0; n_pairs > 0 && i < sentence->n; i++)
-		if (sentence->words[i].kind == AL_WORD_PERCENT
-			|| sentence->words[i].kind == AL_WORD_TIMES)
-			read_relation(&r, pairs, n_pairs, i);
+	const size_t n_near = al_paper_find_pairs(sentence, false, near);
+	const size_t n_far = al_paper_find_pairs(sentence, true, far);
+	for (size_t i = 0; n_near + n_far > 0 && i < sentence->n; i++) {
+		const enum al_word_kind kind = sentence->words[i].kind;
+		const bool is_relation = kind == AL_WORD_PERCENT || kind == AL_WORD_TIMES;
+		if (is_relation && !is_in_pieces(sentence, i)
+			&& !read_relation(&r, near, n_near, i))
+			read_far(&r, far, n_far, i);
+		else if (!is_relation && is_difference(sentence, i)
+			&& !read_difference(&r, near, n_near, i))
+			read_difference(&r, far, n_far, i);
+	}
 }
