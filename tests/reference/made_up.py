@@ -1,12 +1,14 @@
 """Models of made-up numbers, which depend on the tensors' names and nothing else."""
 import array
+import functools
 import json
 import math
 import random
 import struct
 
 
-def numbers(name, shape):
+@functools.cache # many models have tensors of one name and shape
+def made(name, shape):
     """In float32. Norms' weights are about a half, biases about 0; a matrix keeps the size of what it multiplies; states decay
     so slowly that they keep many tokens, since what is read of a single one can be close to 0. A number that isn't in a list
     is a half: xIELU's constant."""
@@ -16,7 +18,11 @@ def numbers(name, shape):
     middle, most = 0, math.sqrt(3 / shape[-1])
     if len(shape) < 2:
         middle, most = .5 if name.endswith('weight') else -3 if name.endswith('A_log') else 0, .3
-    return array.array('f', (middle + most * (2 * draw() - 1) for _ in range(n)))
+    return array.array('f', [middle + most * (2 * draw() - 1) for _ in range(n)])
+
+
+def numbers(name, shape):
+    return made(name, tuple(shape))
 
 
 def tokens(n, vocab):

@@ -4,6 +4,7 @@
     weighted.py ATTNLEDGER
 """
 import array
+import functools
 import json
 import math
 import os
@@ -27,10 +28,15 @@ WEIGHTS = {  # of the columns' squared errors
     'blk.0.ffn_down.weight': ('squares of normal numbers', lambda draw: (draw() + draw() + draw() + draw() - 2) ** 2 * 3)}
 
 
-def numbers(name, shape):
+@functools.cache
+def made(name, shape):
     """About normal, with a few that are far out"""
     rng = random.Random(name)
     return array.array('f', (rng.gauss(0, .02 if rng.random() < .99 else .1) for _ in range(math.prod(shape))))
+
+
+def numbers(name, shape):
+    return made(name, tuple(shape))
 
 
 def weights(name, n):

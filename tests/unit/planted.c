@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "base/random.h"
 
-enum { WIDTH = 256, HEAD = 16, MOST_HEADS = 128 };
+enum { WIDTH = 128, HEAD = 16, MOST_HEADS = 128 };
 
 struct model {
 	size_t n_heads, n_kv_heads;
