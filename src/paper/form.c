@@ -232,7 +232,7 @@ double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_pape
 	if (is_named)
 		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE
 				|| r->form == AL_FORM_LARGER
-			? fabs(value - 1)
+			? fmin(value, fabs(value - 1))
 			: r->form == AL_FORM_PERCENT ? fabs(value - 100)
 						     : value;
 	if (r->base || r->form == AL_FORM_LARGER || r->form == AL_FORM_SHARE)

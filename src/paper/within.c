@@ -135,6 +135,24 @@ static bool is_same_base(const struct within *w, size_t i, size_t k)
 	return memcmp(w->bases[i], w->bases[k], w->grid.n_rows * sizeof(size_t)) == 0;
 }
 
+static bool has_numbers(const struct within *w, size_t column)
+{
+	return isfinite(w->grid.columns[column].least);
+}
+
+/* Others follow from numbers that aren't changes or factors themselves; factors from changes,
+ * too. */
+static bool may_be_source(const struct within *w, size_t column, size_t t, unsigned form)
+{
+	const struct al_paper_grid_column *c = &w->grid.columns[column], *to = &w->grid.columns[t];
+	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
+	const bool is_change = c->has_signs || (*c->unit == '%' && w->forms[column] & ~BIT(SHARE));
+
+	return has_numbers(w, column) && column != t
+		&& is_factor == (form == BIT(PRODUCT) && is_of_factor)
+		&& (is_of_factor || !is_change);
+}
+
 /* ---- judging ---- */
 
 struct trial {
@@ -165,8 +183,8 @@ static bool is_repeated(const struct within *w, const struct al_paper_relation *
 	return true;
 }
 
-/* The number of the row, and what it is expected to be; false: nothing is. A drop from a base may
- * be printed without its sign. */
+/* The number of the row, and what it is expected to be; false: nothing is. A drop from a base, or
+ * one in brackets, may be printed without its sign. */
 static bool expect(const struct within *w, const struct al_paper_relation *r, size_t row,
 	struct al_paper_range *range)
 {
@@ -175,8 +193,8 @@ static bool expect(const struct within *w, const struct al_paper_relation *r, si
 	if (t->half == 0 || !al_paper_form_expect(&w->grid, r, row, range)
 		|| is_repeated(w, r, row))
 		return false;
-	if (r->bases && r->form == AL_FORM_DIFFERENCE && w->named && range->high < 0
-		&& !w->grid.columns[r->t].has_signs)
+	if ((r->t >= w->grid.n_columns || (r->bases && w->named)) && r->form == AL_FORM_DIFFERENCE
+		&& range->high < 0 && !w->grid.columns[r->t].has_signs)
 		*range = (struct al_paper_range){-range->high, -range->low};
 	return true;
 }
@@ -191,14 +209,21 @@ static double digits_of(const struct within *w, const struct al_paper_relation *
 	return -log10(fmin(width / (free + (is_named ? 0 : 2 * half) + 1e-300), 1));
 }
 
-/* Relations of columns as near as these. */
+/* Relations of columns as near as these, of sources that have no relation themselves. */
 static double n_candidates(const struct within *w, const struct al_paper_relation *r)
 {
 	const size_t t = r->t % w->grid.n_columns, a = r->a > t ? r->a - t : t - r->a,
-		     b = r->b > t ? r->b - t : t - r->b;
-	const double n = (double)(a > b ? a : b);
+		     b = r->b > t ? r->b - t : t - r->b, most = a > b ? a : b;
+	double n = 0;
 
-	return fmax(1, n * (n + 1));
+	for (size_t k = 0; k < w->grid.n_columns; k++) {
+		const size_t far = k > t ? k - t : t - k;
+		bool is_found = false;
+		for (size_t i = 0; i < w->n_found; i++)
+			is_found |= w->found[i].t == k;
+		n += far <= most && !is_found && may_be_source(w, k, r->t, BIT_OF(r->form));
+	}
+	return r->form >= AL_FORM_SUM ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
 }
 
 static bool is_enough(const struct within *w, const struct al_paper_relation *r,
@@ -210,7 +235,7 @@ static bool is_enough(const struct within *w, const struct al_paper_relation *r,
 	if (w->pass == IS_NAMED)
 		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
 			&& trial->n_fail == 0
-			&& trial->digits >= (r->is_sure ? 0.5 : 1.2) + log10(n_candidates(w, r));
+			&& trial->digits >= (r->is_sure ? 0.6 : 0.9) + log10(n_candidates(w, r));
 	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
 		&& trial->digits >= 0.4 * (double)trial->n_hold
 		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
@@ -337,11 +362,26 @@ static bool is_known(const struct within *w, const struct al_paper_relation *r)
 	return false;
 }
 
+/* Is no small number without decimals a source, which would be rounded by much? */
+static bool may_be_rounded(const struct within *w, const struct al_paper_relation *r)
+{
+	enum { SMALL = 12 };
+	const size_t first = r->a < r->b ? r->a : r->b, last = r->a < r->b ? r->b : r->a;
+
+	for (size_t k = first; k <= last; k++)
+		if (al_paper_form_is_source(r, k) && w->grid.columns[k].is_integral
+			&& w->grid.columns[k].least < SMALL)
+			return false;
+	return true;
+}
+
 /* Without decimals, numbers may be counts or rounded; a factor may be that of any but one row. */
 static bool try_all(const struct within *w, struct al_paper_relation *r, struct trial *out)
 {
 	for (int i = 0; i < 4; i++) {
 		r->has_counts = i < 2;
+		if (!r->has_counts && !may_be_rounded(w, r))
+			return false;
 		if ((al_paper_form_has_factor(r) ? al_paper_form_fit(&w->grid, r, i & 1) : !(i & 1))
 			&& try(w, r, out))
 			return true;
@@ -438,29 +478,14 @@ static void judge_of_bases(struct within *w, struct al_paper_relation r)
 		if (is_new)
 			judge(w, r);
 	}
+	static const struct al_paper_number bits = {16, 1e-9, 0, "16 bits", NULL, 0};
+	const bool is_of_bits = !w->grid.is_turned && r.form == AL_FORM_INVERSE
+		&& w->grid.sheet->heads[r.a].meaning == AL_MEANS_FORMAT;
 	r.bases = NULL;
-	r.is_sure = false;
-	r.base = &w->base;
-	if (w->base.half > 0)
+	r.is_sure = is_of_bits;
+	r.base = w->base.half > 0 ? &w->base : &bits;
+	if (w->base.half > 0 || is_of_bits)
 		judge(w, r);
-}
-
-static bool has_numbers(const struct within *w, size_t column)
-{
-	return isfinite(w->grid.columns[column].least);
-}
-
-/* Others follow from numbers that aren't changes or factors themselves; factors from changes,
- * too. */
-static bool may_be_source(const struct within *w, size_t column, size_t t, unsigned form)
-{
-	const struct al_paper_grid_column *c = &w->grid.columns[column], *to = &w->grid.columns[t];
-	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
-	const bool is_change = c->has_signs || (*c->unit == '%' && w->forms[column] & ~BIT(SHARE));
-
-	return has_numbers(w, column) && column != t
-		&& is_factor == (form == BIT(PRODUCT) && is_of_factor)
-		&& (is_of_factor || !is_change);
 }
 
 static void judge_sources(struct within *w, struct al_paper_relation r)
