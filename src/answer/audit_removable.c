@@ -131,6 +131,7 @@ const char *al_audit_verdict_say_removable(const struct al_audit_run *run)
 	const struct al_table *heads = al_audit_run_table(run, "heads");
 	const struct al_table *redundant = al_audit_run_table(run, "redundant");
 	const bool has_inputs = run->audit.options.covariance != NULL;
+	double norm;
 
 	if (!heads || !redundant)
 		return "";
@@ -139,7 +140,9 @@ const char *al_audit_verdict_say_removable(const struct al_audit_run *run)
 		? say_removable(arena, &found, heads->n_rows)
 		: say_needed(run, heads);
 	if (!text)
-		return "";
+		return al_table_number(heads, 0, "ov_norm", &norm)
+			? "No head writes anything: their outputs are zero, whatever they read."
+			: "";
 	if (found.n[AL_REASON_SAME_ATTENTION])
 		text = al_format(arena, "%s %s", text,
 			same_text(arena, found.n[AL_REASON_SAME_ATTENTION]));
