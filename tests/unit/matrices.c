@@ -189,7 +189,7 @@ static const char *const lines[] = {
 	"audit @/gpt_bigcode --null 1 --threads 1",
 	"audit @/llama --null 1 --threads 1 --offset 3",
 	"audit @/deepseek_v2 --null 0 --threads 1",
-	"audit tests/data/rounded.safetensors --heads 2 --null 1 --threads 1",
+	"audit tests/data/rounded.safetensors --heads 2 --layout bert --null 1 --threads 1",
 	"compress " BERT "--method collab --rank 5 -o @/collab.safetensors",
 	"compress " BERT "--method collab --target-error 0.2 -o @/collab.safetensors",
 	"compress " BERT "--method tucker --rank 5 -o @/tucker.safetensors",

@@ -85,8 +85,8 @@ static struct al_answer *ask(const struct model *m, const struct model *other,
 		.files = moments,
 		.n_files = moments != NULL};
 	char heads[32];
-	const char *words[16] = {"audit", "m", "--heads", heads};
-	size_t n = 4;
+	const char *words[16] = {"audit", "m", "--heads", heads, "--layout", "llama"};
+	size_t n = 6;
 	struct al_answer *answer;
 	struct al_error err;
 
