@@ -146,6 +146,9 @@ static char *cut_label(const struct al_paper_subjects *s, struct al_arena *arena
 
 	for (size_t n; (n = vendor_length(v, out)) > 0;)
 		out += n;
+	char *colon = strchr(out, ':'); /* "qwen2.5:7b" */
+	if (colon && isdigit((unsigned char)colon[1]))
+		*colon = ' ';
 	for (size_t i = 0; i < v->n_endings;) {
 		const size_t n = strlen(out), m = strlen(v->endings[i]);
 		const bool is = n > m && strcasecmp(out + n - m, v->endings[i]) == 0;
@@ -156,13 +159,18 @@ static char *cut_label(const struct al_paper_subjects *s, struct al_arena *arena
 	return out;
 }
 
-/* A remark that doesn't make it another model; a number is a citation. */
+/* A remark that doesn't make it another model, "GQA 8:1"; a number is a citation. */
 static bool is_harmless(const struct al_paper_vocabulary *v, const char *remark)
 {
-	bool is = remark[strspn(remark, "0123456789, ")] == '\0';
+	static const char numbers[] = "0123456789,/: ";
+	bool is = remark[strspn(remark, numbers)] == '\0';
 
-	for (size_t i = 0; i < v->n_remarks && !is; i++)
-		is = strcasecmp(remark, v->remarks[i]) == 0;
+	for (size_t i = 0; i < v->n_remarks && !is; i++) {
+		const size_t n = strlen(v->remarks[i]);
+		is = strncasecmp(remark, v->remarks[i], n) == 0
+			&& (!remark[n]
+				|| (remark[n] == ' ' && !remark[n + strspn(remark + n, numbers)]));
+	}
 	return is;
 }
 
@@ -195,7 +203,8 @@ static bool is_named(const struct al_paper_model *model, const char *label)
 /* Most texts begin as no name does. */
 static bool may_be_named(const struct al_paper_subjects *s, const char *label)
 {
-	const char *slash = strrchr(label, '/'), *p = slash ? slash + 1 : label;
+	const char *slash = strchr(label, ' ') ? NULL : strrchr(label, '/');
+	const char *p = slash ? slash + 1 : label;
 
 	return vendor_length(&s->vocabulary, p) > 0 || s->has_other_names
 		|| (isalpha((unsigned char)p[0]) && isalpha((unsigned char)p[1])

@@ -184,6 +184,7 @@ struct row {
 	const struct al_paper_row *row;
 	const struct al_paper_subject *subject;
 	double tokens, round_tokens, batch, bytes;
+	bool is_quantized; /* by its label: sizes alone are the model's */
 	bool is_method; /* another method is applied to the model */
 	bool is_other; /* that, or of what has no known name */
 };
@@ -307,6 +308,23 @@ static void check_sizes(const struct al_paper_sheet *s, struct row *row)
 	row->is_other = !own;
 }
 
+/* "Qwen2.5-7B Q4_K_M", "Llama-3-8B (AWQ)": the model whose weights are in another format. */
+static const struct al_paper_subject *find_quantized(const struct al_paper_sheet *s,
+	const char *text)
+{
+	const struct al_paper_list *known = &s->subjects->vocabulary.words[AL_WORDS_QUANTIZED];
+	size_t n = strlen(text);
+
+	while (n > 0 && !strchr(" -(", text[n - 1]))
+		n--;
+	const char *ending = al_paper_normal(s->arena, text + n);
+	while (n > 0 && strchr(" -(", text[n - 1]))
+		n--;
+	return n > 0 && al_find_name(ending, (const char *const *)known->items, known->n) >= 0
+		? al_paper_subject_find(s->subjects, al_strndup(s->arena, text, n))
+		: NULL;
+}
+
 static void read_row(const struct al_paper_sheet *s, const struct al_paper_subject *section,
 	struct row *out)
 {
@@ -319,6 +337,9 @@ static void read_row(const struct al_paper_sheet *s, const struct al_paper_subje
 		const struct al_paper_subject *named = is_number(s->arena, text)
 			? NULL
 			: al_paper_subject_find(s->subjects, text);
+		const struct al_paper_subject *quantized = named ? NULL : find_quantized(s, text);
+		named = named ? named : quantized;
+		out->is_quantized |= quantized != NULL;
 		if (named && out->subject && named != out->subject)
 			out->is_other = true;
 		out->subject = named ? named : out->subject;
@@ -372,7 +393,8 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	const bool is_mixed = head->facts.has_several_tokens || head->facts.has_several_formats
 		|| head->facts.has_several_batches || head->facts.is_shared || s->facts.is_shared;
 
-	if (head->meaning < AL_MEANS_SIZE || is_mixed || s->n >= MOST_CELLS
+	if (head->meaning < AL_MEANS_SIZE || is_mixed
+		|| (row->is_quantized && head->meaning >= AL_MEANS_WEIGHTS) || s->n >= MOST_CELLS
 		|| !al_paper_cell_number(s->arena, text, &cell))
 		return;
 	if (head->meaning == AL_MEANS_TOTAL && is_name(row, column, text))

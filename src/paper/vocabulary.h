@@ -45,7 +45,7 @@ struct al_paper_heads {
 	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
 	LIST(OF_SIZES, of_sizes) LIST(KV_CACHES, kv_caches) LIST(CACHES, caches) \
 	LIST(KV, kv) LIST(VERSUS, versus) LIST(BASES, bases) LIST(SECONDS, seconds) \
-	LIST(SUMMARIES, summaries)
+	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
