@@ -395,16 +395,17 @@ static void biases_tell_heads_apart(void **state)
 
 /* ---- heads that a module can do without ---- */
 
-/* ||V_j O_j^T||^2 of a head of a layer, of rows [from, D) of V alone. */
+/* ||V_j O_j^T||^2 of a head of a layer, of rows [from, D] of V alone, the last its bias. */
 static double squared_values(size_t l, size_t head, size_t from)
 {
 	double sum = 0;
 
-	for (size_t row = from; row < D; row++)
+	for (size_t row = from; row <= D; row++)
 		for (size_t column = 0; column < D; column++) {
 			double entry = 0;
 			for (size_t j = 0; j < WIDTH; j++)
-				entry += *at(l, AL_VALUE, head, row, j)
+				entry += (row < D ? *at(l, AL_VALUE, head, row, j)
+						  : layers[l].b[AL_VALUE][head * WIDTH + j])
 					* *at(l, AL_OUTPUT, head, column, j);
 			sum += entry * entry;
 		}
@@ -453,7 +454,7 @@ static void redundant_heads_are_found(void **state)
 }
 
 /* Heads that score alike up to other biases have no twins; of values what the twin doesn't span is
- * lost. Rows [D/2, D) of values are the copy's own. */
+ * lost. Rows [D/2, D) of values are the copy's own, and so is its bias. */
 static void twins_lose_what_differs(void **state)
 {
 	double all = 0;
@@ -473,6 +474,8 @@ static void twins_lose_what_differs(void **state)
 			*at(0, AL_OUTPUT, 1, row, j) *= 3;
 	for (size_t j = 0; j < WIDTH; j++)
 		layers[1].b[AL_QUERY][4 * WIDTH + j] = 20;
+	for (size_t k = 0; k < D; k++)
+		layers[0].b[AL_VALUE][k] = k / WIDTH == 1 ? 0 : 0.01 * (double)(k + 1);
 	struct answer *a = run_audit(0);
 	const struct al_table *redundant = table_of(a, "redundant");
 	assert_int_equal(redundant->n_rows, 1);
