@@ -200,8 +200,7 @@ static bool is_named(const struct al_paper_model *model, const char *label)
 	return false;
 }
 
-/* Most texts begin as no name does. */
-static bool may_be_named(const struct al_paper_subjects *s, const char *label)
+bool al_paper_model_may_be(const struct al_paper_subjects *s, const char *label)
 {
 	const char *slash = strchr(label, ' ') ? NULL : strrchr(label, '/');
 	const char *p = slash ? slash + 1 : label;
@@ -215,7 +214,7 @@ struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, c
 {
 	AL_ARENA(scratch);
 
-	if (strlen(label) < 3 || strlen(label) > 80 || !may_be_named(subjects, label))
+	if (strlen(label) < 3 || strlen(label) > 80 || !al_paper_model_may_be(subjects, label))
 		return NULL;
 	for (int step = 0; step < 3; step++) {
 		const char *name = step == 0 ? label

@@ -16,5 +16,8 @@ struct al_paper_model {
 	bool is_read, is_added;
 };
 
+/* Most texts begin as no name does. */
+bool al_paper_model_may_be(const struct al_paper_subjects *s, const char *label);
+
 /* NULL: the label names no model. */
 struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label);

@@ -14,7 +14,8 @@
  *   sentences running text as words and numbers (words), in which are judged
  *     relations    ratios and percentages, by the two numbers of a pair (pairs)
  *     expressions  arithmetic, by its value
- *     stated       sizes of models and caches in sentences that name a model
+ *     stated       sizes of caches in sentences that name a model and a context (mentions)
+ *     sizes        sizes of the models that are named
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
 #pragma once

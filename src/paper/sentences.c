@@ -2,6 +2,7 @@
 
 #include "paper/expressions.h"
 #include "paper/relations.h"
+#include "paper/sizes.h"
 #include "paper/stated.h"
 
 enum { MOST_KEPT_WORDS = 10000 };
@@ -12,6 +13,7 @@ struct reader {
 	struct al_arena words; /* of the last sentences */
 	size_t n_words;
 	struct al_sentence sentence;
+	struct al_paper_topic topic;
 };
 
 static void read_sentence(struct reader *r)
@@ -21,7 +23,7 @@ static void read_sentence(struct reader *r)
 
 	al_paper_read_expressions(s, d->out, d->counts);
 	al_paper_read_stated(s, d, r->subjects);
-	al_paper_read_sizes(s, d, r->subjects);
+	al_paper_read_sizes(s, d, r->subjects, &r->topic);
 	al_paper_read_relations(s, d->out, d->counts);
 	r->n_words += s->n;
 	s->n = 0;

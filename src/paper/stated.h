@@ -8,7 +8,3 @@
  * explains it. */
 void al_paper_read_stated(const struct al_sentence *sentence, const struct al_deriving *deriving,
 	struct al_paper_subjects *subjects);
-
-/* Sizes right behind a model's name: "Llama 3 8B (32 layers, 8 KV heads)". */
-void al_paper_read_sizes(const struct al_sentence *sentence, const struct al_deriving *deriving,
-	struct al_paper_subjects *subjects);

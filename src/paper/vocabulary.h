@@ -45,6 +45,9 @@ struct al_paper_heads {
 	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
 	LIST(OF_SIZES, of_sizes) LIST(KV_CACHES, kv_caches) LIST(CACHES, caches) \
 	LIST(KV, kv) LIST(VERSUS, versus) LIST(BASES, bases) LIST(SECONDS, seconds) \
+	LIST(FAMILIES, families) LIST(OF_LAYERS, of_layers) LIST(GROUPS, groups) \
+	LIST(LETTERS_L, letters_l) LIST(LETTERS_D, letters_d) LIST(LETTERS_H, letters_h) \
+	LIST(PARAMETERS, parameters) LIST(PARTS, parts) LIST(ACTIVE, active) \
 	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
