@@ -224,10 +224,12 @@ class Memory(unittest.TestCase):
         self.assertTrue(al.audit(small).text)
 
     def test_heads_that_are_left(self):
-        """`heads` is about the checkpoint: who means those that are left is led to `rank`, with a config or without."""
-        for model in (LLAMA, al.Checkpoint(tensors(), config()), tensors()):
-            with self.assertRaisesRegex(al.Error, "--heads 1 describes the checkpoint.*use --rank"):
-                al.compress(model, method="gqa", heads=1)
+        """`heads` of gqa is what is left where nothing else says so; then the config says how many there are."""
+        for model in (LLAMA, al.Checkpoint(tensors(), config())):
+            left, ranked = (al.compress(model, method="gqa", **{name: 1}).files for name in ("heads", "rank"))
+            self.assertEqual({name: bytes(left[name]) for name in left}, {name: bytes(ranked[name]) for name in ranked})
+        with self.assertRaisesRegex(al.Error, "--heads 1 without --rank is what gqa leaves: .*unknown number of heads"):
+            al.compress(tensors(), method="gqa", heads=1)
         with self.assertRaisesRegex(al.Error, "--heads sets n_heads to 1, but by .* it is 6; remove --heads"):
             al.compress(LLAMA, method="gqa", heads=1, target_error=.5)
 
