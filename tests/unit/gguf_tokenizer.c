@@ -371,6 +371,39 @@ static void gives_the_tokens_of_tokenizer_json(void **state)
 		check_case(&cases[i]);
 }
 
+/* Of bytes that the vocabulary lacks, where no token is the unknown one. */
+static void names_what_has_no_token(void **state)
+{
+	struct metadata m = {.n = 0};
+	struct al_checkpoint checkpoint;
+	struct al_tokenizer tokenizer;
+	struct al_tokens tokens;
+	struct al_error err = {0};
+	char path[256];
+
+	(void)state;
+	al_text_init(&m.pairs);
+	add_text(&m, "model", "gpt2");
+	add_text(&m, "pre", "gpt-2");
+	begin_list(&m, "tokens", TEXT, 3);
+	put_text(&m, "a");
+	put_text(&m, "b");
+	put_text(&m, "ab");
+	begin_list(&m, "merges", TEXT, 1);
+	put_text(&m, "a b");
+	write_file(&m, path);
+	al_text_finish(&m.pairs);
+	must(al_checkpoint_open(&checkpoint, path, &err), &err);
+	must(al_tokenizer_open(&tokenizer, &checkpoint, 0, &err), &err);
+	al_tokens_init(&tokens);
+	must(al_tokenizer_encode(&tokenizer, "ab", 2, &tokens, &err), &err);
+	assert_false(al_tokenizer_encode(&tokenizer, "c", 1, &tokens, &err));
+	assert_non_null(strstr(err.message, "there is no unknown token"));
+	al_tokens_finish(&tokens);
+	al_tokenizer_finish(&tokenizer);
+	al_checkpoint_close(&checkpoint);
+}
+
 /* ---- refusals ---- */
 
 static void refuse(struct metadata *m, const char *expected)
@@ -444,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_the_tokens_of_tokenizer_json),
+		cmocka_unit_test(names_what_has_no_token),
 		cmocka_unit_test(refuses_what_it_cannot_tell),
 	};
 
