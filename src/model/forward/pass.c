@@ -118,16 +118,19 @@ static double now(void)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Behind a layer that isn't the last. */
-static bool keep(struct al_stream *s, struct al_pass_state *state, int64_t n_passed, double *kept,
+/* Behind a layer that isn't the last; it takes at most a twentieth of the time. */
+static bool keep(struct al_stream *s, struct al_pass_state *state, int64_t n_passed, double *due,
 	struct al_error *err)
 {
-	if (!state || now() - *kept < state->seconds)
+	const double begin = now();
+
+	if (!state || begin < *due)
 		return true;
 	state->n_passed = n_passed;
 	if (!state->before(state->context, err) || !al_stream_keep(s, state, err))
 		return false;
-	*kept = now();
+	const double end = now();
+	*due = end + state->seconds * fmax(1, 4 * (end - begin));
 	return true;
 }
 
@@ -135,7 +138,7 @@ static bool pass_layers(struct al_stream *s, const struct al_visitor *visitor,
 	const struct al_watch *watch, struct al_error *err)
 {
 	struct al_pass_state *state = visitor->state;
-	double kept = now();
+	double due = now() + (state ? state->seconds : 0);
 	int64_t number = state ? state->n_passed : 0;
 
 	if (number > 0 && !al_stream_restore(s, state, err))
@@ -143,7 +146,7 @@ static bool pass_layers(struct al_stream *s, const struct al_visitor *visitor,
 	for (; number < s->network->n_layers; number++)
 		if (!pass_layer(s, visitor, number, watch, err)
 			|| (number + 1 < s->network->n_layers
-				&& !keep(s, state, number + 1, &kept, err)))
+				&& !keep(s, state, number + 1, &due, err)))
 			return false;
 	return true;
 }
