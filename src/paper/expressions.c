@@ -53,7 +53,8 @@ static size_t skip_brackets(const struct al_sentence *s, size_t i)
 	if (!al_sentence_is(s, i, "("))
 		return i;
 	while (end < s->n && end < i + MOST
-		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/"))
+		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/")
+			|| al_sentence_is(s, end, "+"))
 		&& !al_sentence_has(s, end, AL_WORDS_TIMES))
 		end++;
 	return end > i + 1 && al_sentence_is(s, end, ")") ? end + 1 : i;
@@ -417,9 +418,24 @@ static void add(const struct al_paper_suspect *suspect, size_t line, enum al_ver
 	counts->numbers++;
 }
 
-/* Sums are wrong if they don't add up, and other expressions if one digit explains it. */
-static const char *find_cause(const struct value *value, const struct claim *claim,
+/* "2 x 32768 x 28 x 4096 x 2 = 7.5 GB", of nothing that may be a part or in other formats. */
+static bool is_half(const struct al_sentence *s, const struct value *value,
 	const struct al_paper_suspect *suspect, struct al_arena *arena)
+{
+	enum { LEAST_OPERATORS = 3 };
+	const char *cause = al_paper_find_cause(arena, suspect).name;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (al_sentence_has(s, i, AL_WORDS_CONDITIONS) || al_sentence_is(s, i, "int"))
+			return false;
+	return value->n_sums == 0 && value->n_operators >= LEAST_OPERATORS && !value->has_nouns
+		&& value->unit == 0 && suspect->digits > 0 && cause && strcmp(cause, "half") == 0;
+}
+
+/* Sums are wrong if they don't add up, and other expressions if one digit explains it, or a size in
+ * bytes is half of its product. */
+static const char *find_cause(const struct al_sentence *s, const struct value *value,
+	const struct claim *claim, const struct al_paper_suspect *suspect, struct al_arena *arena)
 {
 	const struct al_word *printed = claim->printed;
 	const bool is_sum = value->n_sums == value->n_operators && !value->has_nouns
@@ -430,6 +446,9 @@ static const char *find_cause(const struct value *value, const struct claim *cla
 		return NULL;
 	if (is_sum)
 		return "sum";
+	if (!claim->is_about && strcmp(printed->family, "bytes") == 0
+		&& is_half(s, value, suspect, arena))
+		return "half";
 	return !claim->is_about && al_paper_is_digit_slip(arena, suspect) ? "digit" : NULL;
 }
 
@@ -440,7 +459,7 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 	const enum al_verdict verdict = compare(s, at, claim, &right);
 	const struct al_paper_suspect suspect = suspect_of(claim->printed, right, out->arena);
 	const char *cause = verdict == AL_INCONSISTENT
-		? find_cause(value, claim, &suspect, out->arena)
+		? find_cause(s, value, claim, &suspect, out->arena)
 		: NULL;
 	const bool is_told = verdict == AL_REPRODUCED
 		|| (verdict == AL_CONSISTENT && claim->is_marked);

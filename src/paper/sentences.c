@@ -22,7 +22,7 @@ static void read_sentence(struct reader *r)
 	struct al_sentence *s = &r->sentence;
 
 	al_paper_read_expressions(s, d->out, d->counts);
-	al_paper_read_stated(s, d, r->subjects);
+	al_paper_read_stated(s, d, r->subjects, &r->topic);
 	al_paper_read_sizes(s, d, r->subjects, &r->topic);
 	al_paper_read_relations(s, d->out, d->counts);
 	r->n_words += s->n;
@@ -51,11 +51,25 @@ static bool begins_item(const struct al_paper *paper, const struct al_paper_line
 		|| (n > 0 && left > n + 1 && strchr(".)", text[n]) && text[n + 1] == ' ');
 }
 
+/* An em dash is a word of its own: "5.2 GB---3.1x less". */
+static const char *open_dashes(struct al_arena *arena, const char *text)
+{
+	static const char dash[] = "\u2014";
+	AL_TEXT(out);
+
+	for (const char *next; (next = strstr(text, dash)); text = next + strlen(dash)) {
+		al_text_add_bytes(&out, text, (size_t)(next - text));
+		al_text_add(&out, " \u2014 ");
+	}
+	al_text_add(&out, text);
+	return al_strdup(arena, out.data ? out.data : "");
+}
+
 /* A sentence ends at a table, at an empty line and at a list's item, too. */
 static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
-	const char *text = al_paper_plain(plain, line->text, line->length);
+	const char *text = open_dashes(plain, al_paper_plain(plain, line->text, line->length));
 	const char *rest = text;
 
 	if (line->is_of_table || (!*text && !line->is_part)) {

@@ -8,12 +8,14 @@ struct stated {
 	struct al_arena *arena;
 	struct al_mention model;
 	size_t cache, size; /* words */
+	bool is_of_topic, is_of_token; /* it is said of the model before, of a token */
 };
 
 /* ---- what the sentence names ---- */
 
-/* The only one. */
-static bool find_model(struct stated *t, struct al_paper_subjects *subjects)
+/* The only one, or the topic where none is named. */
+static bool find_model(struct stated *t, struct al_paper_subjects *subjects,
+	const struct al_paper_topic *topic)
 {
 	struct al_mention found[AL_MOST_MENTIONS];
 	const size_t n_found = al_paper_find_mentions(t->s, subjects, found);
@@ -24,7 +26,10 @@ static bool find_model(struct stated *t, struct al_paper_subjects *subjects)
 			t->model = found[i];
 			n++;
 		}
-	return n == 1;
+	t->is_of_topic = n_found == 0;
+	if (t->is_of_topic)
+		t->model.subject = topic->subject;
+	return n == 1 || (t->is_of_topic && topic->subject);
 }
 
 static bool find_cache(struct stated *t)
@@ -41,26 +46,38 @@ static bool find_cache(struct stated *t)
 	return n == 1;
 }
 
+/* "128 KiB per token", "128 KiB/token" */
+static bool is_of_token(const struct al_sentence *s, size_t size)
+{
+	return (al_sentence_is(s, size + 1, "per") || al_sentence_is(s, size + 1, "/"))
+		&& al_sentence_is(s, size + 2, "token");
+}
+
 static bool find_size(struct stated *t)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->s->n; i++)
-		if (t->s->words[i].kind == AL_WORD_NUMBER
+		if ((t->s->words[i].kind == AL_WORD_NUMBER
+			    || (t->s->words[i].kind == AL_WORD_OTHER && is_of_token(t->s, i)))
 			&& strcmp(t->s->words[i].family, "bytes") == 0) {
 			t->size = i;
 			n++;
 		}
+	t->is_of_token = n == 1 && is_of_token(t->s, t->size);
 	return n == 1;
 }
 
 /* ---- the statement ---- */
 
 /* The size may be of a part, of a changed model, or only a bound. */
-static bool has_condition(const struct al_sentence *s)
+static bool has_condition(const struct stated *t)
 {
+	const struct al_sentence *s = t->s;
 
 	for (size_t i = 0; i < s->n; i++) {
+		if (t->is_of_token && i == t->size + 1)
+			continue;
 		const bool is_format = i + 1 < s->n
 			&& strcmp(s->words[i + 1].text, "precision") == 0; /* "half precision" */
 		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES
@@ -87,7 +104,7 @@ static bool is_said_behind(const struct stated *t)
 /* "16 GiB of KV cache", "16 GiB for its KV cache". */
 static bool is_said_before(const struct stated *t)
 {
-	for (size_t i = t->size + 1; i < t->cache; i++)
+	for (size_t i = t->size + (t->is_of_token ? 3 : 1); i < t->cache; i++)
 		if (!al_sentence_has(t->s, i, AL_WORDS_BEFORE_CACHES))
 			return false;
 	return true;
@@ -102,15 +119,19 @@ static bool read_cell(const struct stated *t, struct al_paper_cell *out)
 		al_sentence_join(t->s, t->arena, 0, t->model.first),
 		al_sentence_join(t->s, t->arena, t->model.end, t->s->n));
 
+	char *number = al_strdup(t->arena, t->s->words[t->size].text);
+
 	*out = (struct al_paper_cell){0};
 	al_paper_read_facts(t->arena, rest, true, &facts);
-	if (facts.tokens == 0 || facts.has_several_tokens || facts.has_several_batches
-		|| facts.has_several_formats || facts.is_shared
-		|| !al_paper_cell_number(t->arena, al_strdup(t->arena, t->s->words[t->size].text),
-			out))
+	if (al_ends_with(number, "KB"))
+		number[strlen(number) - 2] = 'k';
+	if ((facts.tokens == 0 && !t->is_of_token) || facts.has_several_tokens
+		|| facts.has_several_batches || facts.has_several_formats || facts.is_shared
+		|| !al_paper_cell_number(t->arena, number, out))
 		return false;
+	out->printed = al_strdup(t->arena, t->s->words[t->size].text);
 	out->line = t->s->words[t->size].line;
-	out->meaning = AL_MEANS_CACHE;
+	out->meaning = t->is_of_token ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
 	out->subject = t->model.subject;
 	out->tokens = facts.tokens;
 	out->round_tokens = facts.round_tokens;
@@ -148,20 +169,26 @@ static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_abo
 }
 
 void al_paper_read_stated(const struct al_sentence *sentence, const struct al_deriving *deriving,
-	struct al_paper_subjects *subjects)
+	struct al_paper_subjects *subjects, const struct al_paper_topic *topic)
 {
 	struct stated t = {.s = sentence, .arena = deriving->arena};
 	struct al_deriving d = *deriving;
 	struct al_paper_cell cell, *cells[] = {&cell};
 
-	if (!find_cache(&t) || !find_size(&t) || has_condition(sentence)
-		|| !find_model(&t, subjects)
+	if (!find_cache(&t) || !find_size(&t) || has_condition(&t)
+		|| !find_model(&t, subjects, topic)
 		|| !(t.size > t.cache ? is_said_behind(&t) : is_said_before(&t))
 		|| !read_cell(&t, &cell))
 		return;
 	d.cells = cells;
 	d.n = 1;
 	d.fit = al_paper_best_reading(cells, 1, (enum al_paper_gb)d.options->gb);
+	if (t.is_of_topic
+		|| t.is_of_token) { /* what holds counts, in 16 bits if no others are said */
+		al_paper_read_cell(&cell, &d.fit.reading);
+		if (!cell.holds || (cell.bytes == 0 && d.fit.reading.bytes != 2))
+			return;
+	}
 	judge(&d, &cell, al_sentence_has(sentence, t.size - 1, AL_WORDS_ABOUT));
 	al_deriving_note(&d);
 }
