@@ -7,10 +7,14 @@
 #include "paper/pairs.h"
 #include "scenario/scenario.h"
 
+enum { NEAR, FAR };
+
 struct relations {
 	struct al_sentence *s;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
+	struct al_pair pairs[2][AL_MOST_PAIRS]; /* near to each other, far from each other */
+	size_t n_pairs[2];
 };
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
@@ -129,10 +133,27 @@ static enum gap find_gap(const struct al_sentence *s, const struct al_pair *pair
 	return gap;
 }
 
+static bool has_direction(const struct al_sentence *s, size_t at)
+{
+	return al_sentence_has(s, at, AL_WORDS_FALLING) || al_sentence_has(s, at, AL_WORDS_RISING);
+}
+
+/* "a 73 % reduction in 1 - x", "4x of its size" */
+static bool has_object(const struct al_sentence *s, size_t at)
+{
+	const size_t next = at + 1 + has_direction(s, at + 1);
+
+	return al_sentence_is(s, next, "in") || al_sentence_is(s, next, "of");
+}
+
 /* Then it is counted where it holds, and called wrong for a single digit alone. */
 static bool is_said_loosely(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
 	const bool has_unit = pair->before.scale > 0 && pair->after.scale > 0;
+
+	/* "drops 4x from 256 to 2048 tokens": what drops is something else */
+	if (has_object(s, at) || (at < pair->first && !has_unit))
+		return true;
 	const bool is_sure = !pair->is_loose
 		|| (has_unit && is_in_brackets(s, pair) && s->words[at].kind == AL_WORD_TIMES);
 
@@ -164,6 +185,13 @@ static struct range range_of(const struct al_word *word)
 static struct range quotient(struct range a, struct range b)
 {
 	return (struct range){a.low / b.high, a.high / b.low};
+}
+
+/* Nothing can be divided by what may have been rounded from zero. */
+static bool can_divide(const struct al_pair *pair)
+{
+	return range_of(&pair->before).low > 0 && range_of(&pair->after).low > 0
+		&& strcmp(pair->before.family, pair->after.family) == 0;
 }
 
 /* How many times the smaller the larger is; or by how many hundredths of what was it fell or
@@ -208,11 +236,16 @@ static const char *derivation_of(const struct al_pair *pair, const struct al_wor
 
 static const char points[] = "points", cut_off[] = "truncation"; /* causes */
 
+static bool holds_elsewhere(struct relations *r, const struct al_word *said);
+
 static void add(struct relations *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
 	struct al_arena *arena = r->out->arena;
 	const double right = point_of(pair, said->kind);
+
+	if (verdict == AL_INCONSISTENT && holds_elsewhere(r, said))
+		return;
 	const struct al_paper_suspect suspect = {.printed = al_strdup(arena, said->text),
 		.value = said->value,
 		.right = right,
@@ -320,6 +353,25 @@ static bool is_slip(struct relations *r, const struct al_pair *pair, size_t at)
 				.digits = said->digits});
 }
 
+/* Does the statement hold of any pair of the sentence? Then it is no error of this one. */
+static bool holds_elsewhere(struct relations *r, const struct al_word *said)
+{
+	const size_t at = (size_t)(said - r->s->words);
+	enum al_verdict verdict;
+
+	for (size_t i = 0; i < r->n_pairs[NEAR] + r->n_pairs[FAR]; i++) {
+		const struct al_pair *pair = i < r->n_pairs[NEAR]
+			? &r->pairs[NEAR][i]
+			: &r->pairs[FAR][i - r->n_pairs[NEAR]];
+		if (!can_divide(pair))
+			continue;
+		(void)compare_loosely(r, pair, at, &verdict);
+		if (verdict != AL_UNDERIVABLE)
+			return true;
+	}
+	return false;
+}
+
 /* A statement that may be of something else. Which of the two is the old value is open; a single
  * digit shows nothing unless it is exact. */
 static bool judge_loosely(struct relations *r, const struct al_pair *pair, size_t at)
@@ -368,9 +420,10 @@ static void judge(struct relations *r, const struct al_pair *pair, size_t at)
 	if (is_points && is_falling == falls
 		&& (found.high < said->value - rounding || found.low > said->value + rounding))
 		add(r, pair, said, AL_CONSISTENT, points);
-	else if (is_directed && is_falling != falls)
-		add(r, pair, said, AL_INCONSISTENT, falls ? "falls" : "rises");
-	else if (fabs(said->value - point) <= said->half_unit + slack)
+	else if (is_directed && is_falling != falls) {
+		if (found.low <= said->value + rounding && found.high >= said->value - rounding)
+			add(r, pair, said, AL_INCONSISTENT, falls ? "falls" : "rises");
+	} else if (fabs(said->value - point) <= said->half_unit + slack)
 		add(r, pair, said, AL_REPRODUCED, "");
 	else if (point > said->value && point < said->value + 2 * said->half_unit - slack)
 		add(r, pair, said, AL_CONSISTENT, cut_off);
@@ -381,13 +434,6 @@ static void judge(struct relations *r, const struct al_pair *pair, size_t at)
 				? AL_INCONSISTENT
 				: AL_CONSISTENT,
 			"");
-}
-
-/* Nothing can be divided by what may have been rounded from zero. */
-static bool can_divide(const struct al_pair *pair)
-{
-	return range_of(&pair->before).low > 0 && range_of(&pair->after).low > 0
-		&& strcmp(pair->before.family, pair->after.family) == 0;
 }
 
 /* "a quarter fewer" is a percentage; a fraction p/q in words is what is nearer to it than
@@ -416,11 +462,6 @@ static void read_fraction(struct al_sentence *s, size_t at)
 	}
 }
 
-static bool has_direction(const struct al_sentence *s, size_t at)
-{
-	return al_sentence_has(s, at, AL_WORDS_FALLING) || al_sentence_has(s, at, AL_WORDS_RISING);
-}
-
 /* "from 4 to 2 and from 8 to 2, a 2x reduction" could be of either. */
 static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pairs, size_t n,
 	size_t i)
@@ -431,10 +472,11 @@ static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pair
 
 /* Judges the statement by the only pair that it is nearest to; false: it is next to none, and is
  * in none. */
-static bool read_relation(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
-	size_t at)
+static bool read_relation(struct relations *r, size_t at)
 {
 	const struct al_sentence *s = r->s;
+	const struct al_pair *pairs = r->pairs[NEAR];
+	const size_t n_pairs = r->n_pairs[NEAR];
 	size_t n = 0, found = 0;
 	enum gap best = APART;
 	bool is_of_pair = false;
@@ -458,8 +500,10 @@ static bool read_relation(struct relations *r, const struct al_pair *pairs, size
 }
 
 /* Of pairs far from each other the first counts of which the statement holds. */
-static void read_far(struct relations *r, const struct al_pair *pairs, size_t n_pairs, size_t at)
+static void read_far(struct relations *r, size_t at)
 {
+	const struct al_pair *pairs = r->pairs[FAR];
+	const size_t n_pairs = r->n_pairs[FAR];
 	const struct al_word *said = &r->s->words[at];
 	const bool tells = is_telling(said);
 
@@ -491,9 +535,10 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 }
 
 /* "(7.81 vs 7.74, +0.07)"; it counts where it holds to its last digit. */
-static bool read_difference(struct relations *r, const struct al_pair *pairs, size_t n_pairs,
-	size_t at)
+static bool read_difference(struct relations *r, size_t at, int which)
 {
+	const struct al_pair *pairs = r->pairs[which];
+	const size_t n_pairs = r->n_pairs[which];
 	const struct al_word *said = &r->s->words[at];
 
 	for (size_t i = 0; i < n_pairs; i++) {
@@ -531,22 +576,20 @@ static bool is_in_pieces(const struct al_sentence *s, size_t at)
 void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	struct relations r = {sentence, out, counts};
-	struct al_pair near[AL_MOST_PAIRS], far[AL_MOST_PAIRS];
+	struct relations r = {.s = sentence, .out = out, .counts = counts};
 
 	for (size_t i = 0; i < sentence->n; i++)
 		if (has_direction(sentence, i + 1))
 			read_fraction(sentence, i);
-	const size_t n_near = al_paper_find_pairs(sentence, false, near);
-	const size_t n_far = al_paper_find_pairs(sentence, true, far);
-	for (size_t i = 0; n_near + n_far > 0 && i < sentence->n; i++) {
+	for (int k = NEAR; k <= FAR; k++)
+		r.n_pairs[k] = al_paper_find_pairs(sentence, k == FAR, r.pairs[k]);
+	for (size_t i = 0; r.n_pairs[NEAR] + r.n_pairs[FAR] > 0 && i < sentence->n; i++) {
 		const enum al_word_kind kind = sentence->words[i].kind;
 		const bool is_relation = kind == AL_WORD_PERCENT || kind == AL_WORD_TIMES;
-		if (is_relation && !is_in_pieces(sentence, i)
-			&& !read_relation(&r, near, n_near, i))
-			read_far(&r, far, n_far, i);
+		if (is_relation && !is_in_pieces(sentence, i) && !read_relation(&r, i))
+			read_far(&r, i);
 		else if (!is_relation && is_difference(sentence, i)
-			&& !read_difference(&r, near, n_near, i))
-			read_difference(&r, far, n_far, i);
+			&& !read_difference(&r, i, NEAR))
+			read_difference(&r, i, FAR);
 	}
 }
