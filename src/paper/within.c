@@ -294,6 +294,22 @@ static bool is_of_other_form(const struct within *w, const struct al_paper_relat
 	return false;
 }
 
+/* Of a product, a term whose head is "a/b" may be cut off: 100 by 13 is 7. */
+static bool is_cut_off(const struct within *w, const struct al_paper_relation *r, size_t row)
+{
+	const size_t terms[] = {r->a, r->b};
+
+	for (int i = 0; i < 2 && r->form == AL_FORM_PRODUCT && !r->bases && !r->base; i++) {
+		const struct al_paper_number *term = at(w, row, terms[i]);
+		const char *name = w->grid.columns[terms[i]].name;
+		const double exact = at(w, row, r->t)->value / at(w, row, terms[!i])->value;
+		if (name && strchr(name, '/') && exact >= term->value
+			&& exact < term->value + 2 * term->half)
+			return true;
+	}
+	return false;
+}
+
 static void tell(struct within *w, const struct al_paper_relation *r, const struct trial *trial,
 	size_t row)
 {
@@ -305,7 +321,7 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 
 	rounded.has_counts = false;
 	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, &rounded, row)
-		|| !al_paper_form_expect(&w->grid, r, row, &range))
+		|| is_cut_off(w, r, row) || !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
 	if (right * t->value < 0) /* a fall may be printed as what was won */
