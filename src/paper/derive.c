@@ -98,6 +98,16 @@ static bool is_unlike(const struct al_deriving *d, const struct al_paper_cell *c
 	return false;
 }
 
+/* In few bits numbers may have scales besides: by none of the same format that holds it can't be
+ * told. */
+static bool may_have_scales(const struct al_deriving *d, const struct al_paper_cell *cell)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->cells[i]->holds && d->cells[i]->bytes == cell->bytes)
+			return false;
+	return cell->bytes > 0 && cell->bytes < 2;
+}
+
 /* A note may tell that the number is of something else. */
 static bool has_mark(const char *printed)
 {
@@ -121,8 +131,10 @@ static void judge(const struct al_deriving *d, const struct al_paper_cell *cell)
 		*al_paper_sheet_judged(d->sheet, cell->row, cell->column) = true;
 		return;
 	}
+	if (cell->is_guess)
+		return;
 	const struct al_paper_cause cause = find_cause(d, cell);
-	if (!d->is_sure || is_unlike(d, cell) || has_mark(cell->printed)
+	if (!d->is_sure || is_unlike(d, cell) || has_mark(cell->printed) || may_have_scales(d, cell)
 		|| (!cause.name && needs_cause))
 		al_deriving_add_undecided(d, cell, &cause);
 	else
@@ -193,13 +205,14 @@ static void judge_group(struct al_deriving *d)
 	const size_t least = d->guessed || fit->reading.tokens > 0 ? 4 : 2;
 	d->is_sure = fit->n_fit >= least && fit->n_fit >= 2 * fit->n_other && fit->evidence >= 2.5
 		&& is_telling(d);
-	const bool is_stated = fit->reading.tokens == 0;
+	bool is_stated = fit->reading.tokens == 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
 		struct al_paper_cell *cell = d->cells[i];
 		al_paper_read_cell(cell, &fit->reading);
 		n += cell->right > 0;
+		is_stated &= !cell->is_guess;
 	}
 	if (n == 0 || (!is_telling(d) && !is_stated))
 		return;

@@ -21,10 +21,16 @@ struct al_paper_facts {
 	double round_tokens; /* the same with a K of 1,000 */
 	double batch;
 	double bytes; /* of a cached number */
-	const char *format; /* "bf16" */
 	const char *unit; /* "GiB", "M" */
 	bool has_several_tokens, has_several_formats, has_several_batches, is_shared;
 };
+
+/* A head in normal letters without contexts, number formats and units. */
+const char *al_paper_head_normal(struct al_arena *arena, const char *head);
+
+/* Is it of another quantity, "Accuracy"? */
+bool al_paper_is_other(const struct al_paper_vocabulary *v, struct al_arena *arena,
+	const char *head);
 
 /* What a column with this head holds. */
 const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,

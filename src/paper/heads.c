@@ -12,8 +12,8 @@ static const struct format {
 	const char *name;
 	double bytes;
 } formats[] = {{"bf16", 2}, {"bfloat16", 2}, {"fp16", 2}, {"float16", 2}, {"f16", 2},
-	{"half precision", 2}, {"16-bit", 2}, {"16 bit", 2}, {"fp8", 1}, {"int8", 1}, {"8-bit", 1},
-	{"fp32", 4}, {"float32", 4}, {"f32", 4}, {"32-bit", 4}, {"int4", 0.5}, {"4-bit", 0.5}};
+	{"half precision", 2}, {"fp8", 1}, {"int8", 1}, {"fp32", 4}, {"float32", 4}, {"f32", 4},
+	{"int4", 0.5}, {"int2", 0.25}, {"q8_0", 1.0625}, {"q5_0", 0.6875}, {"q4_0", 0.5625}};
 
 static bool is_word_at(const char *text, const char *p, const char *word)
 {
@@ -23,63 +23,51 @@ static bool is_word_at(const char *text, const char *p, const char *word)
 		&& (p == text || !isalnum((unsigned char)p[-1]));
 }
 
-/* The length of the number format that begins here; 0: none does. */
-static size_t format_length(const char *text, const char *p)
+/* The length of "3-bit", "8 bit"; 0: it isn't here. */
+static size_t bits_length(const char *p, double *bits)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (is_word_at(text, p, formats[i].name))
-			return strlen(formats[i].name);
-	return 0;
+	char *end;
+
+	if (!isdigit((unsigned char)*p))
+		return 0;
+	*bits = strtod(p, &end);
+	end += *end == '-' || *end == ' ';
+	return strncasecmp(end, "bit", 3) == 0 && !isalnum((unsigned char)end[3]) && *bits <= 64
+		? (size_t)(end + 3 - p)
+		: 0;
 }
 
-/* ---- meanings ---- */
-
-/* "(12x)": what is left of it. */
-static bool has_factor(const char *head)
+/* The length of "K8V4", keys and values in formats of their own. */
+static size_t pair_length(const char *p, double *bits)
 {
-	for (const char *p = head; *p; p++)
-		if (isdigit((unsigned char)*p) && (p[1] == 'x' || strncmp(p + 1, "\u00d7", 2) == 0)
-			&& !isalnum((unsigned char)p[2]))
-			return true;
-	return false;
+	int keys, values, n = 0;
+
+	if (toupper((unsigned char)*p) != 'K'
+		|| (sscanf(p + 1, "%2d%*[vV]%2d%n", &keys, &values, &n) < 2) || n == 0
+		|| isalnum((unsigned char)p[1 + n]) || keys < 1 || values < 1)
+		return 0;
+	*bits = (keys + values) / 2.0;
+	return (size_t)n + 1;
 }
 
-/* "KV cache (KB/token)" is KVCACHEPERTOKEN, "KV fp16" is KV; else brackets hold a unit or a
- * remark. */
-static const char *normal_head(struct al_arena *arena, const char *head)
+/* The length of the number format that begins here, and the bytes of a number; 0: none does. */
+static size_t format_at(const char *text, const char *p, double *bytes)
 {
-	AL_TEXT(out);
+	const bool is_inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '.');
+	double bits = 0;
+	size_t n = is_inside ? 0 : bits_length(p, &bits);
 
-	for (const char *p = head; *p; p++) {
-		const char *close = strchr("([", *p) ? strpbrk(p, ")]") : NULL;
-		const size_t n = format_length(head, p);
-		if (n > 0)
-			p += n - 1;
-		else if (strncasecmp(p, "/token", 6) == 0 || strncasecmp(p, "/ token", 7) == 0)
-			al_text_add(&out, "PER");
-		else if (close && !strstr(al_strndup(arena, p, (size_t)(close - p)), "token"))
-			p = close;
-		else
-			al_text_add_bytes(&out, p, 1);
-	}
-	const char *normal = al_paper_normal(arena, out.data);
-	char *unit = strstr(normal, "KBPERTOKEN");
-
-	return unit ? al_format(arena, "%.*sPERTOKEN", (int)(unit - normal), normal) : normal;
+	n = n > 0 || is_inside ? n : pair_length(p, &bits);
+	*bytes = bits / 8;
+	for (size_t i = 0; n == 0 && i < sizeof(formats) / sizeof(*formats); i++)
+		if (is_word_at(text, p, formats[i].name)) {
+			n = strlen(formats[i].name);
+			*bytes = formats[i].bytes;
+		}
+	return n;
 }
 
-const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,
-	struct al_arena *arena, const char *head)
-{
-	const char *normal = normal_head(arena, head);
-	bool is_other = has_factor(head);
-
-	for (size_t i = 0; i < v->n_others && !is_other; i++)
-		is_other = strstr(normal, v->others[i]) != NULL;
-	return al_paper_heads_find(v->heads, is_other ? 0 : v->n_heads, normal);
-}
-
-/* ---- facts ---- */
+/* ---- numbers ---- */
 
 struct place {
 	const char *text, *number, *end; /* behind its K or M */
@@ -122,6 +110,82 @@ static bool read_number(struct al_arena *arena, const char *text, const char *p,
 	}
 	return !is_inside && (out->has_suffix || !isalpha((unsigned char)*out->end));
 }
+
+/* ---- meanings ---- */
+
+/* "(12x)": what is left of it. */
+static bool has_factor(const char *head)
+{
+	for (const char *p = head; *p; p++)
+		if (isdigit((unsigned char)*p) && (p[1] == 'x' || strncmp(p + 1, "\u00d7", 2) == 0)
+			&& !isalnum((unsigned char)p[2]))
+			return true;
+	return false;
+}
+
+/* Of the noun behind a context: "32K tokens". */
+static size_t context_length(const char *p)
+{
+	static const char *const nouns[] = {" tokens", " context", " ctx"};
+
+	for (size_t i = 0; i < sizeof(nouns) / sizeof(*nouns); i++)
+		if (strncasecmp(p, nouns[i], strlen(nouns[i])) == 0)
+			return strlen(nouns[i]);
+	return 0;
+}
+
+/* "KV cache (KB/token)" is KVCACHEPERTOKEN, "KV fp16 @ 32K" is KV; else brackets hold a unit or a
+ * remark. */
+const char *al_paper_head_normal(struct al_arena *arena, const char *head)
+{
+	AL_TEXT(out);
+	struct place at;
+
+	for (const char *p = head; *p; p++) {
+		const char *close = strchr("([", *p) ? strpbrk(p, ")]") : NULL;
+		double bytes;
+		const size_t n = format_at(head, p, &bytes);
+		if (n > 0)
+			p += n - 1;
+		else if (strncasecmp(p, " at ", 4) == 0 && isdigit((unsigned char)p[4]))
+			p += 3;
+		else if (isdigit((unsigned char)*p) && read_number(arena, head, p, &at)
+			&& (at.has_suffix || (at.number > head && at.number[-1] == '=')))
+			p = at.end + context_length(at.end) - 1;
+		else if (strncasecmp(p, "/token", 6) == 0 || strncasecmp(p, "/ token", 7) == 0)
+			al_text_add(&out, "PER");
+		else if (close && !strstr(al_strndup(arena, p, (size_t)(close - p)), "token"))
+			p = close;
+		else
+			al_text_add_bytes(&out, p, 1);
+	}
+	const char *normal = al_paper_normal(arena, out.data);
+	const char *unit = strstr(normal, "KBPERTOKEN");
+
+	return unit ? al_format(arena, "%.*sPERTOKEN", (int)(unit - normal), normal) : normal;
+}
+
+bool al_paper_is_other(const struct al_paper_vocabulary *v, struct al_arena *arena,
+	const char *head)
+{
+	const char *normal = al_paper_head_normal(arena, head);
+	bool is_other = has_factor(head);
+
+	for (size_t i = 0; i < v->n_others && !is_other; i++)
+		is_other = strstr(normal, v->others[i]) != NULL;
+	for (const char *p = head; *p && !is_other; p++)
+		is_other = is_word_at(head, p, "vs"); /* "KV size" has none */
+	return is_other;
+}
+
+const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,
+	struct al_arena *arena, const char *head)
+{
+	return al_paper_heads_find(v->heads, al_paper_is_other(v, arena, head) ? 0 : v->n_heads,
+		al_paper_head_normal(arena, head));
+}
+
+/* ---- facts of heads ---- */
 
 /* Is one of the words next to the number, but for signs between them? */
 static bool is_before(const struct place *at, const char *const *list, size_t n)
@@ -168,6 +232,8 @@ static void read_count(const struct place *at, bool is_caption, struct al_paper_
 	const bool is_tokens = IS(behind, at, "token", "context", "ctx", "sequence length")
 		|| IS(before, at, "context", "context of", "context length", "context length of",
 			"length", "length of", "seq", "seqlen", "seq_len", "len", "tokens", "ctx")
+		|| (!is_caption && at->number > at->text && at->number[-1] == '='
+			&& IS(before, at, "k"))
 		|| (at->has_suffix
 			&& (!is_caption || out->tokens > 0 || IS(before, at, "at", "@", "of")));
 
@@ -179,13 +245,14 @@ static void read_count(const struct place *at, bool is_caption, struct al_paper_
 	}
 }
 
-static void read_formats(const char *text, const char *p, struct al_paper_facts *out)
+static size_t read_format(const char *text, const char *p, struct al_paper_facts *out)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
-		if (is_word_at(text, p, formats[i].name)) {
-			set(&out->bytes, formats[i].bytes, &out->has_several_formats);
-			out->format = formats[i].name;
-		}
+	double bytes;
+	const size_t n = format_at(text, p, &bytes);
+
+	if (n > 0)
+		set(&out->bytes, bytes, &out->has_several_formats);
+	return n;
 }
 
 static void read_unit(const char *text, const char *p, struct al_paper_facts *out)
@@ -207,7 +274,11 @@ void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_capti
 
 	*out = (struct al_paper_facts){0};
 	for (const char *p = text; *p;) {
-		read_formats(text, p, out);
+		const size_t n_format = read_format(text, p, out);
+		if (n_format > 0) {
+			p += n_format;
+			continue;
+		}
 		read_unit(text, p, out);
 		out->is_shared |= is_word_at(text, p, "GPUs") || is_word_at(text, p, "per GPU")
 			|| is_word_at(text, p, "per device") || is_word_at(text, p, "devices");

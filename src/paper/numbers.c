@@ -6,7 +6,7 @@
 
 /* What may come after a number without changing what it is. */
 static const char *const endings[] = {" tokens", " token", " (tokens)", " (max)", " (max.)", " max",
-	" context", " heads", " layers", " params", " parameters", " (ours)", "*", "^*", "^",
+	" context", " heads", " layers", " params", " parameters", " (ours)", ":1", "*", "^*", "^",
 	"\u2020", "\u2021"};
 
 static void cut_ends(char *text)

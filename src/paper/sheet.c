@@ -121,10 +121,14 @@ static void read_head(const struct al_paper_sheet *s, size_t column)
 	head->text = head_text(s, column);
 	al_paper_read_facts(s->arena, head->text, false, &head->facts);
 	read_meaning(s, head);
-	const bool is_bare = al_paper_tokens(s->arena, head->text, &round) > 0
-		|| al_paper_format_bytes(s->arena, head->text) > 0 || head->subject;
-	if (head->meaning == AL_MEANS_NOTHING && is_bare)
+	const struct al_paper_vocabulary *v = &s->subjects->vocabulary;
+	const bool has_facts = al_paper_tokens(s->arena, head->text, &round) > 0
+		|| head->facts.bytes > 0 || head->facts.tokens > 0 || head->subject;
+	if (head->meaning == AL_MEANS_NOTHING && has_facts
+		&& !al_paper_is_other(v, s->arena, head->text)) {
 		head->meaning = s->meaning;
+		head->is_guess = s->is_guess;
+	}
 	if (!head->unit && head->facts.unit)
 		head->unit = head->facts.unit;
 }
@@ -172,9 +176,10 @@ static void read_caption(struct al_paper_sheet *s)
 
 	al_paper_read_facts(s->arena, s->caption, true, &s->facts);
 	s->subject = find_in_text(s, s->caption);
-	if (strstr(normal, "KVCACHE")
-		&& al_paper_meaning(&s->subjects->vocabulary, s->arena, s->caption)->meaning)
-		s->meaning = strstr(normal, "PERTOKEN") ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
+	if (!strstr(normal, "KVCACHE"))
+		return;
+	s->meaning = strstr(normal, "PERTOKEN") ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
+	s->is_guess = al_paper_is_other(&s->subjects->vocabulary, s->arena, s->caption);
 }
 
 /* ---- rows ---- */
@@ -247,15 +252,30 @@ static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head
 		out->is_method |= !al_paper_is_baseline(text) && strcmp(text, "1") != 0;
 }
 
-/* What is neither a model nor a context with its K in the first column is of something else. */
+/* What is neither a model nor a context with its K nor a number format in the first column is of
+ * something else. */
 static void read_label(const struct al_paper_sheet *s, const char *text, struct row *out)
 {
 	const double tokens = al_paper_tokens(s->arena, text, &out->round_tokens);
+	const double bytes = *al_paper_head_normal(s->arena, text)
+		? 0
+		: al_paper_format_bytes(s->arena, text);
 
 	if (tokens > 0 && text[strcspn(text, "kKMt")])
 		out->tokens = tokens;
+	else if (bytes > 0)
+		out->bytes = bytes;
 	else if (!al_paper_is_baseline(text))
 		out->is_other = true;
+}
+
+/* "4:1" is a ratio of heads, 8 may be a number of them. */
+static bool read_size(const struct al_paper_sheet *s, const struct al_paper_head *head,
+	const char *text, struct al_paper_cell *out)
+{
+	const bool is_ratio = head->meaning == AL_MEANS_SIZE && head->size == AL_DIM_GROUP;
+
+	return al_paper_cell_number(s->arena, text, out) && (!is_ratio || strchr(text, ':'));
 }
 
 /* The sizes that the row itself has, as a model of keys and values in every layer; NULL: not
@@ -271,7 +291,7 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
 		if (head->meaning != AL_MEANS_SIZE
-			|| !al_paper_cell_number(s->arena, text_at(row->row, i), &cell))
+			|| !read_size(s, head, text_at(row->row, i), &cell))
 			continue;
 		sizes[head->size] = cell.value;
 		*n_other += named && named->sizes[head->size] != cell.value;
@@ -395,7 +415,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 
 	if (head->meaning < AL_MEANS_SIZE || is_mixed
 		|| (row->is_quantized && head->meaning >= AL_MEANS_WEIGHTS) || s->n >= MOST_CELLS
-		|| !al_paper_cell_number(s->arena, text, &cell))
+		|| !read_size(s, head, text, &cell))
 		return;
 	if (head->meaning == AL_MEANS_TOTAL && is_name(row, column, text))
 		return;
@@ -406,6 +426,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	cell.row = index;
 	cell.column = column;
 	cell.meaning = head->meaning;
+	cell.is_guess = head->is_guess;
 	cell.size = head->size;
 	cell.unit = unit_of(s, head, cell.unit);
 	const struct al_paper_facts *facts = &s->facts;
@@ -483,6 +504,8 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 		sheet->n_heads++;
 	for (size_t i = 0; i < t->n_columns; i++)
 		read_head(sheet, i);
+	if (!sheet->subject && t->n_columns > 0)
+		sheet->subject = find_in_text(sheet, sheet->heads[0].text);
 	for (size_t i = sheet->n_heads; has_meaning(sheet) && i < t->n_rows; i++) {
 		struct row row = {.row = &t->rows[i]};
 		if (is_section(sheet, row.row, &section))

@@ -16,6 +16,7 @@ struct al_paper_cell {
 	double tokens, round_tokens, batch, bytes; /* 0: not stated */
 	const char *tokens_from, *bytes_from; /* "caption"; NULL: not stated */
 	double right; /* by a reading, in the printed unit; 0: it can't be derived */
+	bool is_guess; /* of its meaning */
 	bool holds;
 	bool is_whole; /* as if each layer kept the whole context */
 	bool has_no_states; /* nor are recurrent states counted */
@@ -28,6 +29,7 @@ struct al_paper_head {
 	const char *unit;
 	struct al_paper_facts facts;
 	const struct al_paper_subject *subject;
+	bool is_guess; /* of its meaning */
 };
 
 struct al_paper_sheet {
@@ -39,6 +41,7 @@ struct al_paper_sheet {
 	struct al_paper_facts facts; /* of the caption */
 	const struct al_paper_subject *subject; /* that the caption names */
 	enum al_meaning meaning; /* of cells whose head has none, by the caption */
+	bool is_guess; /* the caption may mean something else */
 	struct al_paper_head *heads; /* [table->n_columns] */
 	size_t n_heads; /* rows of heads */
 	struct al_paper_cell *cells;

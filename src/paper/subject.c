@@ -18,15 +18,17 @@ static double symbol(struct al_request *q, const char *name)
 
 static void read_sizes(struct al_request *q, struct al_paper_subject *out)
 {
-	static const char *const names[AL_N_SIZES] = {"n_layers", "d_model", "n_heads",
+	static const char *const names[AL_DIM_GROUP] = {"n_layers", "d_model", "n_heads",
 		"n_kv_heads", "d_head"};
 
-	for (int i = 0; i < AL_N_SIZES; i++)
+	for (int i = 0; i < AL_DIM_GROUP; i++)
 		out->sizes[i] = symbol(q, names[i]);
 	if (out->sizes[AL_DIM_KV_HEADS] == 0)
 		out->sizes[AL_DIM_KV_HEADS] = out->sizes[AL_DIM_HEADS];
 	if (out->sizes[AL_DIM_HEAD_DIM] == 0 && out->sizes[AL_DIM_HEADS] > 0)
 		out->sizes[AL_DIM_HEAD_DIM] = out->sizes[AL_DIM_WIDTH] / out->sizes[AL_DIM_HEADS];
+	if (out->sizes[AL_DIM_KV_HEADS] > 0)
+		out->sizes[AL_DIM_GROUP] = out->sizes[AL_DIM_HEADS] / out->sizes[AL_DIM_KV_HEADS];
 }
 
 static void read_totals(struct al_ledger *ledger, struct al_paper_subject *out)

@@ -16,6 +16,7 @@ enum al_paper_size {
 	AL_DIM_HEADS,
 	AL_DIM_KV_HEADS,
 	AL_DIM_HEAD_DIM,
+	AL_DIM_GROUP, /* query heads of a key head */
 	AL_N_SIZES,
 };
 

@@ -18,6 +18,7 @@ static const struct meaning {
 	{"n_layers", AL_MEANS_SIZE, AL_DIM_LAYERS}, {"d_model", AL_MEANS_SIZE, AL_DIM_WIDTH},
 	{"n_heads", AL_MEANS_SIZE, AL_DIM_HEADS}, {"n_kv_heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
 	{"d_head", AL_MEANS_SIZE, AL_DIM_HEAD_DIM},
+	{"query heads of a key head", AL_MEANS_SIZE, AL_DIM_GROUP},
 	{"parameters", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS},
 	{"active parameters", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE},
 	{"parameters without embedding and head", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING},
