@@ -30,13 +30,10 @@ static void list_references(struct al_binder *b)
 /* "8,192", "8K": a whole number, of which K is 1,024; "8" of a column in K is that, too. */
 static bool read_setting(struct al_binder *b, const char *text, const char *unit, int64_t *value)
 {
-	char *digits = al_strdup(b->arena, al_paper_number(b->arena, text)), *to = digits;
+	const char *digits = al_paper_without(b->arena, al_paper_number(b->arena, text), ',');
+	const size_t n = strlen(digits);
 
-	for (const char *p = digits; *p; p++)
-		if (*p != ',')
-			*to++ = *p;
-	*to = '\0';
-	if (unit && to > digits && to[-1] >= '0' && to[-1] <= '9')
+	if (unit && n > 0 && digits[n - 1] >= '0' && digits[n - 1] <= '9')
 		digits = al_format(b->arena, "%s%s", digits, unit);
 	const size_t length = al_read_tokens(digits, value);
 	return length > 0 && !digits[length] && *value >= 0;

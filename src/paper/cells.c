@@ -226,12 +226,8 @@ static void bind_polynomial(struct al_binder *b, const struct al_paper_column *c
 	const char *text, const char *variant)
 {
 	static const char *const keys[] = {"symbols"};
-	char *printed = al_strdup(b->arena, text), *to = printed;
+	const char *printed = al_paper_without(b->arena, text, ' ');
 
-	for (const char *p = text; *p; p++)
-		if (*p != ' ')
-			*to++ = *p;
-	*to = '\0';
 	if (!*printed)
 		return;
 	al_binder_begin_claim(b, b->row->line, printed, NULL);

@@ -46,13 +46,6 @@ static struct al_paper_cause find_cause(const struct al_deriving *d,
 	return found.name ? found : cause;
 }
 
-static const char *text_at(const struct al_paper_sheet *s, size_t row, size_t column)
-{
-	const struct al_paper_row *r = &s->table->rows[row];
-
-	return column < r->n_cells ? r->cells[column] : "";
-}
-
 /* Does a column have few different texts, as a setting does? */
 static bool is_setting(const struct al_paper_sheet *s, size_t column)
 {
@@ -61,7 +54,9 @@ static bool is_setting(const struct al_paper_sheet *s, size_t column)
 	for (size_t i = s->n_heads; i < s->table->n_rows && i < s->n_heads + 200; i++) {
 		bool is_new = true;
 		for (size_t k = s->n_heads; k < i && is_new; k++)
-			is_new = strcmp(text_at(s, i, column), text_at(s, k, column)) != 0;
+			is_new = strcmp(al_paper_row_text(&s->table->rows[i], column),
+					 al_paper_row_text(&s->table->rows[k], column))
+				!= 0;
 		n_new += is_new;
 		n++;
 	}
@@ -71,11 +66,14 @@ static bool is_setting(const struct al_paper_sheet *s, size_t column)
 static bool occurs_elsewhere(const struct al_deriving *d, const struct al_paper_cell *cell,
 	size_t column)
 {
-	const char *text = text_at(d->sheet, cell->row, column);
+	const char *text = al_paper_row_text(&d->sheet->table->rows[cell->row], column);
 
 	for (size_t i = 0; i < d->n; i++)
 		if (d->cells[i]->holds && d->cells[i]->row != cell->row
-			&& strcmp(text_at(d->sheet, d->cells[i]->row, column), text) == 0)
+			&& strcmp(al_paper_row_text(&d->sheet->table->rows[d->cells[i]->row],
+					  column),
+				   text)
+				== 0)
 			return true;
 	return false;
 }
@@ -87,7 +85,7 @@ static bool is_unlike(const struct al_deriving *d, const struct al_paper_cell *c
 	struct al_paper_cell number;
 
 	for (size_t k = 1; k < d->sheet->table->n_columns; k++) {
-		const char *text = text_at(d->sheet, cell->row, k);
+		const char *text = al_paper_row_text(&d->sheet->table->rows[cell->row], k);
 		if (d->sheet->heads[k].meaning != AL_MEANS_NOTHING || !*text
 			|| al_paper_subject_find(d->sheet->subjects, text))
 			continue;

@@ -38,14 +38,13 @@ const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *
 
 /* The facts in a text; is_caption: numbers need their noun ("8K context"), a unit its brackets or
  * "in". */
-void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_caption,
-	struct al_paper_facts *out);
+void al_paper_read_facts(const char *text, bool is_caption, struct al_paper_facts *out);
 
 /* A context as a cell or a head prints it alone: "8K", "4,096 tokens"; 0: it is none. */
-double al_paper_tokens(struct al_arena *arena, const char *text, double *round);
+double al_paper_tokens(const char *text, double *round);
 
 /* Bytes of a number in a format that a text names alone: 2 of "BF16"; 0: it is none. */
-double al_paper_format_bytes(struct al_arena *arena, const char *text);
+double al_paper_format_bytes(const char *text);
 
 /* The captions around a table (caption.c). */
 const char *al_paper_caption(const struct al_paper *paper, struct al_arena *arena, size_t table);

@@ -205,10 +205,6 @@ static const char *list_assumptions(const struct al_deriving *d)
 	const struct al_paper_reading *r = &d->fit.reading;
 	const bool has_tokens = first->meaning == AL_MEANS_CACHE;
 	const bool has_bytes = first->meaning >= AL_MEANS_WEIGHTS;
-	const char *format = r->bytes == 2 ? "16 bits"
-		: r->bytes == 1		   ? "8 bits"
-		: r->bytes == 4		   ? "32 bits"
-					   : "4 bits";
 	AL_TEXT(out);
 
 	if (has_tokens && first->tokens > 0)
@@ -221,7 +217,7 @@ static const char *list_assumptions(const struct al_deriving *d)
 	if (has_bytes && first->bytes > 0)
 		al_text_addf(&out, "; %g bytes a number: %s", first->bytes, first->bytes_from);
 	else if (has_bytes)
-		al_text_addf(&out, "; %s a number: assumed", format);
+		al_text_addf(&out, "; %g bits a number: assumed", 8 * r->bytes);
 	const int unit = first->unit ? al_find_name(first->unit, units, 4) : -1;
 	if (has_bytes && unit >= 0)
 		al_text_addf(&out, "; %s: %s^%d bytes%s", first->unit, r->is_binary ? "2" : "10",

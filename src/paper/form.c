@@ -12,11 +12,6 @@ static const char *const operations[AL_N_FORMS] = {[AL_FORM_DIFFERENCE] = "the d
 	[AL_FORM_SUM] = "the sum",
 	[AL_FORM_MEAN] = "the mean"};
 
-static const struct al_paper_number *at(const struct al_paper_grid *g, size_t row, size_t column)
-{
-	return al_paper_grid_at(g, row, column);
-}
-
 bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column)
 {
 	if (r->form >= AL_FORM_SUM)
@@ -37,11 +32,10 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 
 double al_paper_form_share(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
-	const bool is_exact_form = r->form <= AL_FORM_POINTS || r->form == AL_FORM_RATIO
-		|| r->form == AL_FORM_INVERSE || r->form == AL_FORM_PRODUCT
-		|| r->form >= AL_FORM_SUM;
+	const bool is_rounded = r->form >= AL_FORM_PERCENT && r->form < AL_FORM_SUM
+		&& r->form != AL_FORM_INVERSE && r->form != AL_FORM_PRODUCT;
 
-	return is_exact_form && is_exact(g, r) ? 0 : 1;
+	return is_exact(g, r) && !is_rounded ? 0 : 1;
 }
 
 /* By how much a term may differ from what it was. */
@@ -84,7 +78,7 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 
 	*out = (struct al_paper_range){0, 0};
 	for (size_t k = r->a; k <= r->b; k++) {
-		const struct al_paper_number *number = at(g, row, k);
+		const struct al_paper_number *number = al_paper_grid_at(g, row, k);
 		if (!al_paper_form_is_source(r, k))
 			continue;
 		if (number->half == 0)
@@ -104,7 +98,7 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 static const struct al_paper_number *base_of(const struct al_paper_grid *g,
 	const struct al_paper_relation *r, size_t row)
 {
-	return r->base ? r->base : at(g, r->bases ? r->bases[row] : row, r->b);
+	return r->base ? r->base : al_paper_grid_at(g, r->bases ? r->bases[row] : row, r->b);
 }
 
 bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_relation *r,
@@ -112,7 +106,7 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 {
 	if (r->form >= AL_FORM_SUM)
 		return sum_up(g, r, row, out);
-	const struct al_paper_number *a = at(g, row, r->a), *b = base_of(g, r, row);
+	const struct al_paper_number *a = al_paper_grid_at(g, row, r->a), *b = base_of(g, r, row);
 	const double half_a = rounding_of(g, r, r->a, a),
 		     low = al_paper_form_has_factor(r) ? r->factor.low
 						       : b->value - rounding_of(g, r, r->b, b),
@@ -136,8 +130,8 @@ static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r
 
 	for (size_t i = 0; i < g->n_rows; i++)
 		if (!g->is_summary[i]) {
-			sum += at(g, i, r->a)->value;
-			half += rounding_of(g, r, r->a, at(g, i, r->a));
+			sum += al_paper_grid_at(g, i, r->a)->value;
+			half += rounding_of(g, r, r->a, al_paper_grid_at(g, i, r->a));
 		}
 	r->factor = (struct al_paper_range){100 / (sum + half), 100 / (sum - half)};
 	return half < 0.05 * sum;
@@ -151,7 +145,8 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 	if (r->form == AL_FORM_SHARE)
 		return fit_share(g, r);
 	for (size_t i = first; i < g->n_rows && n_other <= 2; i++) {
-		const struct al_paper_number *a = at(g, i, r->a), *t = at(g, i, r->t);
+		const struct al_paper_number *a = al_paper_grid_at(g, i, r->a),
+					     *t = al_paper_grid_at(g, i, r->t);
 		const double half = rounding_of(g, r, r->a, a);
 		const bool is_multiple = r->form == AL_FORM_MULTIPLE;
 		if (a->value <= a->half || t->value <= t->half || a->half == 0 || t->half == 0
@@ -205,12 +200,13 @@ static double freedom_of_sum(const struct al_paper_grid *g, const struct al_pape
 
 	for (size_t k = r->a; k <= r->b; k++)
 		if (al_paper_form_is_source(r, k)) {
-			least = fmin(least, at(g, row, k)->value);
-			most = fmax(most, at(g, row, k)->value);
+			least = fmin(least, al_paper_grid_at(g, row, k)->value);
+			most = fmax(most, al_paper_grid_at(g, row, k)->value);
 			n++;
 		}
 	if (is_named)
-		return r->form == AL_FORM_MEAN ? most - least : fabs(at(g, row, r->t)->value);
+		return r->form == AL_FORM_MEAN ? most - least
+					       : fabs(al_paper_grid_at(g, row, r->t)->value);
 	for (size_t k = r->a; k <= r->b; k++)
 		if (al_paper_form_is_source(r, k) && g->columns[k].span > 0
 			&& g->columns[k].span / (r->form == AL_FORM_MEAN ? n : 1) < CLEAR * width)
@@ -223,7 +219,7 @@ static double freedom_of_sum(const struct al_paper_grid *g, const struct al_pape
 double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_paper_relation *r,
 	size_t row, const struct al_paper_range *range, bool is_named)
 {
-	const double value = fabs(at(g, row, r->t)->value);
+	const double value = fabs(al_paper_grid_at(g, row, r->t)->value);
 
 	if (r->form >= AL_FORM_SUM)
 		return freedom_of_sum(g, r, row, range->high - range->low, is_named);
@@ -238,7 +234,7 @@ double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_pape
 	if (r->base || r->form == AL_FORM_LARGER || r->form == AL_FORM_SHARE)
 		return 0;
 	const struct al_paper_grid_column *a = &g->columns[r->a], *b = &g->columns[r->b];
-	const double va = at(g, row, r->a)->value, vb = base_of(g, r, row)->value;
+	const double va = al_paper_grid_at(g, row, r->a)->value, vb = base_of(g, r, row)->value;
 	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
 	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
 	const double least = fmin(g->columns[r->t].span, by_a);
@@ -251,7 +247,7 @@ double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_pape
 const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_paper_relation *r,
 	size_t row)
 {
-	const struct al_paper_number *a = at(g, row, r->a), *b = base_of(g, r, row);
+	const struct al_paper_number *a = al_paper_grid_at(g, row, r->a), *b = base_of(g, r, row);
 	const char *terms = g->is_turned ? "rows" : "columns";
 	const size_t first = g->is_turned ? g->sheet->n_heads + 1 : 1;
 

@@ -63,30 +63,21 @@ static const char *unit_behind(const char *text)
 }
 
 /* "54.9 GB/s", "64 KB", "9.8x": the number, and a unit without digits. */
-static bool read_quantity(struct al_arena *arena, const char *text, struct al_paper_number *out)
+static bool read_quantity(const char *text, struct al_paper_number *out)
 {
 	enum { LONGEST_UNIT = 20 };
-	const char *number = number_in(text), *unit = unit_behind(text);
-	const size_t n = al_number_length(number);
-	int digits;
-
-	if (n == 0 || strpbrk(unit, "0123456789/^<>=:") == unit || strpbrk(unit, "0123456789^")
-		|| strlen(unit) > LONGEST_UNIT)
-		return false;
-	char *plain = al_strndup(arena, number, n), *to = plain;
-	for (const char *p = plain; *p; p++)
-		if (*p != ',')
-			*to++ = *p;
-	*to = '\0';
-	const char *point = strchr(plain, '.');
+	const char *unit = unit_behind(text);
 	const double scale = (double)al_unit_factor(strcmp(unit, "KB") == 0 ? "kB"
 			: strcmp(unit, "K") == 0			    ? "k"
 									    : unit);
-	digits = point ? (int)strlen(point + 1) : 0;
-	out->value = strtod(plain, NULL) * scale;
-	out->half = out->value > 0 ? 0.5 * pow(10, -digits) * scale : 0;
-	out->digits = digits;
-	return out->value > 0;
+
+	if (al_number_read(number_in(text), &out->value, &out->digits) == 0
+		|| (*unit && strchr("/^<>=:", *unit)) || strpbrk(unit, "0123456789^")
+		|| strlen(unit) > LONGEST_UNIT || !(out->value > 0))
+		return false;
+	out->value *= scale;
+	out->half = 0.5 * pow(10, -out->digits) * scale;
+	return true;
 }
 
 static void read_number(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
@@ -94,7 +85,7 @@ static void read_number(struct al_paper_grid *g, const char *text, struct al_pap
 	const size_t sign = sign_length(text);
 	struct al_paper_cell cell;
 
-	if (!read_quantity(g->arena, text + sign, out)) {
+	if (!read_quantity(text + sign, out)) {
 		if (!al_paper_cell_number(g->arena, text + sign, &cell))
 			return;
 		const double scale = (double)al_unit_factor(cell.unit);

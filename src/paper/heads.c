@@ -85,25 +85,18 @@ static double power_of_two(double printed, size_t n_decimals)
 }
 
 /* The number at `p` with its K or M; false where it is a part of a word or has a unit. */
-static bool read_number(struct al_arena *arena, const char *text, const char *p, struct place *out)
+static bool read_number(const char *text, const char *p, struct place *out)
 {
-	const size_t n = al_number_length(p);
-	char *digits = al_strndup(arena, p, n), *to = digits;
+	double value;
+	int digits;
+	const size_t n = al_number_read(p, &value, &digits);
 	const bool is_inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '.');
 
-	for (const char *from = digits; *from; from++)
-		if (*from != ',')
-			*to++ = *from;
-	*to = '\0';
-	*out = (struct place){.text = text, .number = p, .end = p + n};
-	out->value = out->round = strtod(digits, NULL);
+	*out = (struct place){text, p, p + n, value, value, false};
 	const char suffix = *out->end;
 	out->has_suffix = suffix && strchr("kKM", suffix) && !isalnum((unsigned char)out->end[1]);
 	if (out->has_suffix) {
-		const char *point = strchr(digits, '.');
-		const double power = suffix == 'M'
-			? 0
-			: power_of_two(out->value, point ? strlen(point + 1) : 0);
+		const double power = suffix == 'M' ? 0 : power_of_two(out->value, (size_t)digits);
 		out->value = power > 0 ? power : out->value * (suffix == 'M' ? 0x1p20 : 0x1p10);
 		out->round *= suffix == 'M' ? 1e6 : 1e3;
 		out->end++;
@@ -149,7 +142,7 @@ const char *al_paper_head_normal(struct al_arena *arena, const char *head)
 			p += n - 1;
 		else if (strncasecmp(p, " at ", 4) == 0 && isdigit((unsigned char)p[4]))
 			p += 3;
-		else if (isdigit((unsigned char)*p) && read_number(arena, head, p, &at)
+		else if (isdigit((unsigned char)*p) && read_number(head, p, &at)
 			&& (at.has_suffix || (at.number > head && at.number[-1] == '=')))
 			p = at.end + context_length(at.end) - 1;
 		else if (strncasecmp(p, "/token", 6) == 0 || strncasecmp(p, "/ token", 7) == 0)
@@ -267,8 +260,7 @@ static void read_unit(const char *text, const char *p, struct al_paper_facts *ou
 			out->unit = values[i];
 }
 
-void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_caption,
-	struct al_paper_facts *out)
+void al_paper_read_facts(const char *text, bool is_caption, struct al_paper_facts *out)
 {
 	struct place at;
 
@@ -286,18 +278,18 @@ void al_paper_read_facts(struct al_arena *arena, const char *text, bool is_capti
 			p++;
 			continue;
 		}
-		if (read_number(arena, text, p, &at))
+		if (read_number(text, p, &at))
 			read_count(&at, is_caption, out);
 		p = at.end;
 	}
 }
 
-double al_paper_tokens(struct al_arena *arena, const char *text, double *round)
+double al_paper_tokens(const char *text, double *round)
 {
 	const char *p = text + strcspn(text, "0123456789");
 	struct place at;
 
-	if (!*p || !read_number(arena, text, p, &at) || strpbrk(at.end, "0123456789")
+	if (!*p || !read_number(text, p, &at) || strpbrk(at.end, "0123456789")
 		|| at.value != floor(at.value) || at.value < 1)
 		return 0;
 	*round = at.round;
@@ -306,10 +298,10 @@ double al_paper_tokens(struct al_arena *arena, const char *text, double *round)
 		: 0;
 }
 
-double al_paper_format_bytes(struct al_arena *arena, const char *text)
+double al_paper_format_bytes(const char *text)
 {
 	struct al_paper_facts facts;
 
-	al_paper_read_facts(arena, text, true, &facts);
+	al_paper_read_facts(text, true, &facts);
 	return facts.has_several_formats ? 0 : facts.bytes;
 }

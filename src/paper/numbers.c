@@ -48,12 +48,12 @@ static const char *read_power(struct al_arena *arena, const char *text)
 		: NULL;
 }
 
-static char *without_spaces(struct al_arena *arena, const char *text)
+char *al_paper_without(struct al_arena *arena, const char *text, char c)
 {
 	char *out = al_strdup(arena, text), *to = out;
 
 	for (const char *p = text; *p; p++)
-		if (*p != ' ')
+		if (*p != c)
 			*to++ = *p;
 	*to = '\0';
 	return out;
@@ -70,7 +70,7 @@ const char *al_paper_number(struct al_arena *arena, const char *cell)
 	char *text = al_strdup(arena, cell);
 
 	cut_ends(text);
-	const char *power = read_power(arena, without_spaces(arena, text));
+	const char *power = read_power(arena, al_paper_without(arena, text, ' '));
 	const size_t length = strlen(text);
 
 	if (length > 1 && text[length - 1] == 'K')

@@ -38,6 +38,11 @@ struct al_paper_row {
 	size_t n_cells, cells_room;
 };
 
+static inline const char *al_paper_row_text(const struct al_paper_row *row, size_t column)
+{
+	return column < row->n_cells ? row->cells[column] : "";
+}
+
 struct al_paper_table {
 	struct al_paper_row *rows;
 	size_t n_rows, rows_room;
@@ -127,6 +132,9 @@ size_t al_paper_group_length(const char *text, size_t left);
 /* A cell as scenarios read a printed number: "8K" is 8k, "$2^{20}$" 1048576, "128K (max)" 128k. The
  * cell itself where it is none (numbers.c). */
 const char *al_paper_number(struct al_arena *arena, const char *cell);
+
+/* The text without this character. */
+char *al_paper_without(struct al_arena *arena, const char *text, char c);
 
 /* Letters and digits alone, in capitals: "MHE $-Mul$" is MHEMUL. */
 const char *al_paper_normal(struct al_arena *arena, const char *plain);

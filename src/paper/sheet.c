@@ -7,11 +7,6 @@
 #include "paper/words.h"
 #include "scenario/printed.h"
 
-static const char *text_at(const struct al_paper_row *row, size_t column)
-{
-	return column < row->n_cells ? row->cells[column] : "";
-}
-
 bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out)
 {
 	struct al_printed printed;
@@ -48,10 +43,10 @@ static bool names_model(const struct al_paper_sheet *s, const struct al_paper_ro
 /* "66.4 tok/s" is no head, "16 bits" may be. */
 static bool is_measured(const char *text)
 {
-	const char *number = text + strspn(text, "+-~");
-	const size_t n = al_number_length(number);
+	double value;
+	int digits;
 
-	return n > 0 && memchr(number, '.', n);
+	return al_number_read(text + strspn(text, "+-~"), &value, &digits) > 0 && digits > 0;
 }
 
 /* Rows above the first one with numbers, and of those with contexts as numbers the ones whose first
@@ -67,7 +62,8 @@ static bool is_head(const struct al_paper_sheet *s, size_t index)
 	}
 	if (index == 0)
 		return n < filled && s->table->n_rows > 1;
-	if (!*text_at(row, 0) || strcmp(text_at(row, 0), text_at(first, 0)) == 0)
+	if (!*al_paper_row_text(row, 0)
+		|| strcmp(al_paper_row_text(row, 0), al_paper_row_text(first, 0)) == 0)
 		return index < 4;
 	return n == 0 && filled > 1 && !names_model(s, row);
 }
@@ -81,9 +77,9 @@ static const char *head_text(const struct al_paper_sheet *s, size_t column)
 	for (size_t i = 0; i < s->n_heads; i++) {
 		const struct al_paper_row *row = &s->table->rows[i];
 		size_t from = column;
-		while (from > 0 && text_at(row, from) == al_paper_spanned)
+		while (from > 0 && al_paper_row_text(row, from) == al_paper_spanned)
 			from--;
-		const char *text = text_at(row, from);
+		const char *text = al_paper_row_text(row, from);
 		if (*text && strcmp(text, last) != 0)
 			al_text_addf(&out, "%s%s", out.length ? " \n" : "", text);
 		last = text;
@@ -119,11 +115,11 @@ static void read_head(const struct al_paper_sheet *s, size_t column)
 	double round;
 
 	head->text = head_text(s, column);
-	al_paper_read_facts(s->arena, head->text, false, &head->facts);
+	al_paper_read_facts(head->text, false, &head->facts);
 	read_meaning(s, head);
 	const struct al_paper_vocabulary *v = &s->subjects->vocabulary;
-	const bool has_facts = al_paper_tokens(s->arena, head->text, &round) > 0
-		|| head->facts.bytes > 0 || head->facts.tokens > 0 || head->subject;
+	const bool has_facts = al_paper_tokens(head->text, &round) > 0 || head->facts.bytes > 0
+		|| head->facts.tokens > 0 || head->subject;
 	if (head->meaning == AL_MEANS_NOTHING && has_facts
 		&& !al_paper_is_other(v, s->arena, head->text)) {
 		head->meaning = s->meaning;
@@ -174,7 +170,7 @@ static void read_caption(struct al_paper_sheet *s)
 {
 	const char *normal = al_paper_normal(s->arena, s->caption);
 
-	al_paper_read_facts(s->arena, s->caption, true, &s->facts);
+	al_paper_read_facts(s->caption, true, &s->facts);
 	s->subject = find_in_text(s, s->caption);
 	if (!strstr(normal, "KVCACHE"))
 		return;
@@ -237,7 +233,7 @@ static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head
 
 	if (head->meaning == AL_MEANS_CONTEXT) {
 		const bool is_k = head->unit && strcmp(head->unit, "k") == 0;
-		out->tokens = al_paper_tokens(s->arena, text, &out->round_tokens);
+		out->tokens = al_paper_tokens(text, &out->round_tokens);
 		if (is_k && out->tokens > 0 && out->tokens < 1024) {
 			out->round_tokens = 1000 * out->tokens;
 			out->tokens *= 1024;
@@ -246,7 +242,7 @@ static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head
 		out->batch = number.value;
 	else if (head->meaning == AL_MEANS_FORMAT) {
 		const bool is_bits = al_paper_cell_number(s->arena, text, &number);
-		out->bytes = is_bits ? number.value / 8 : al_paper_format_bytes(s->arena, text);
+		out->bytes = is_bits ? number.value / 8 : al_paper_format_bytes(text);
 		out->is_method |= *text && out->bytes == 0;
 	} else if (head->meaning == AL_MEANS_METHOD)
 		out->is_method |= !al_paper_is_baseline(text) && strcmp(text, "1") != 0;
@@ -256,10 +252,9 @@ static void read_fact(const struct al_paper_sheet *s, const struct al_paper_head
  * something else. */
 static void read_label(const struct al_paper_sheet *s, const char *text, struct row *out)
 {
-	const double tokens = al_paper_tokens(s->arena, text, &out->round_tokens);
-	const double bytes = *al_paper_head_normal(s->arena, text)
-		? 0
-		: al_paper_format_bytes(s->arena, text);
+	const double tokens = al_paper_tokens(text, &out->round_tokens);
+	const double bytes = *al_paper_head_normal(s->arena, text) ? 0
+								   : al_paper_format_bytes(text);
 
 	if (tokens > 0 && text[strcspn(text, "kKMt")])
 		out->tokens = tokens;
@@ -291,7 +286,7 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
 		if (head->meaning != AL_MEANS_SIZE
-			|| !read_size(s, head, text_at(row->row, i), &cell))
+			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell))
 			continue;
 		sizes[head->size] = cell.value;
 		*n_other += named && named->sizes[head->size] != cell.value;
@@ -305,7 +300,7 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 		* sizes[AL_DIM_HEAD_DIM];
 	if (elements == 0)
 		return NULL;
-	out->title = text_at(row->row, 0);
+	out->title = al_paper_row_text(row->row, 0);
 	out->from = "sizes of the row";
 	out->cached = al_new(s->arena, struct al_paper_cached);
 	*out->cached = (struct al_paper_cached){.elements = elements};
@@ -352,7 +347,7 @@ static void read_row(const struct al_paper_sheet *s, const struct al_paper_subje
 	bool has_label = false;
 
 	for (size_t i = 0; i < s->table->n_columns; i++) {
-		const char *text = text_at(out->row, i);
+		const char *text = al_paper_row_text(out->row, i);
 		const struct al_paper_head *head = &s->heads[i];
 		const struct al_paper_subject *named = is_number(s->arena, text)
 			? NULL
@@ -408,7 +403,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 {
 	enum { MOST_CELLS = 4000 };
 	const struct al_paper_head *head = &s->heads[column];
-	const char *text = text_at(row->row, column);
+	const char *text = al_paper_row_text(row->row, column);
 	struct al_paper_cell cell = {0};
 	const bool is_mixed = head->facts.has_several_tokens || head->facts.has_several_formats
 		|| head->facts.has_several_batches || head->facts.is_shared || s->facts.is_shared;
@@ -473,16 +468,8 @@ bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet)
 	for (size_t i = 0; i < sheet->table->n_columns; i++)
 		for (size_t k = sheet->n_heads;
 			sheet->heads[i].meaning > AL_MEANS_SIZE && k < sheet->table->n_rows; k++)
-			if (is_number(sheet->arena, text_at(&sheet->table->rows[k], i)))
+			if (is_number(sheet->arena, al_paper_row_text(&sheet->table->rows[k], i)))
 				return true;
-	return false;
-}
-
-static bool has_meaning(const struct al_paper_sheet *s)
-{
-	for (size_t i = 0; i < s->table->n_columns; i++)
-		if (s->heads[i].meaning >= AL_MEANS_SIZE)
-			return true;
 	return false;
 }
 
@@ -491,6 +478,7 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 {
 	const struct al_paper_table *t = &paper->tables[table];
 	const struct al_paper_subject *section = NULL;
+	bool has_meaning = false;
 
 	*sheet = (struct al_paper_sheet){.arena = arena,
 		.paper = paper,
@@ -502,11 +490,13 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 	read_caption(sheet);
 	while (sheet->n_heads < t->n_rows && is_head(sheet, sheet->n_heads))
 		sheet->n_heads++;
-	for (size_t i = 0; i < t->n_columns; i++)
+	for (size_t i = 0; i < t->n_columns; i++) {
 		read_head(sheet, i);
+		has_meaning |= sheet->heads[i].meaning >= AL_MEANS_SIZE;
+	}
 	if (!sheet->subject && t->n_columns > 0)
 		sheet->subject = find_in_text(sheet, sheet->heads[0].text);
-	for (size_t i = sheet->n_heads; has_meaning(sheet) && i < t->n_rows; i++) {
+	for (size_t i = sheet->n_heads; has_meaning && i < t->n_rows; i++) {
 		struct row row = {.row = &t->rows[i]};
 		if (is_section(sheet, row.row, &section))
 			continue;

@@ -122,7 +122,7 @@ static bool read_cell(const struct stated *t, struct al_paper_cell *out)
 	char *number = al_strdup(t->arena, t->s->words[t->size].text);
 
 	*out = (struct al_paper_cell){0};
-	al_paper_read_facts(t->arena, rest, true, &facts);
+	al_paper_read_facts(rest, true, &facts);
 	if (al_ends_with(number, "KB"))
 		number[strlen(number) - 2] = 'k';
 	if ((facts.tokens == 0 && !t->is_of_token) || facts.has_several_tokens

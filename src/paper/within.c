@@ -11,7 +11,8 @@
  * baseline's label; the first of a group; the last. */
 enum { IN_HEAD, MARKED, LABELLED, OF_GROUP, LAST, N_BASES };
 
-enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_COLUMNS = 24, MOST_TERMS = 64, MOST_TURNED = 200 };
+enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_TURNED = 200 };
+enum { MOST_COLUMNS = 24, MOST_TERMS = 64 };
 
 /* Forms by which a column may be what it is called. */
 #define BIT_OF(form) (1u << (form))
@@ -35,11 +36,11 @@ struct within {
 	struct al_paper_number base; /* that its head gives */
 	bool *is_told; /* [n_rows]: a finding has the row */
 	bool *is_aggregate; /* [n_columns]: called a sum or a mean */
-	bool has_aggregates;
 	unsigned *forms, named; /* [2 n_columns]: that a column's name or unit allows, 0: it has
 				   none; those of the one that is looked at */
 	struct al_paper_relation *found; /* [2 n_columns] */
 	size_t n_found;
+	bool *is_found; /* [2 n_columns] */
 	enum pass {
 		ALL_HOLD,
 		MAY_FAIL, /* in a row, or two */
@@ -63,11 +64,8 @@ static bool is_mark(const struct al_paper_number *n)
 	const char *text = n->text ? n->text : "";
 
 	if (n->half > 0)
-		return n->digits > 0 || strpbrk(text, "x%") ? n->value == 1 || n->value == 100
-							    : false;
-	if (al_paper_is_baseline(text))
-		return true;
-	return !text[strspn(text, "-+0.%")]
+		return (n->digits > 0 || strpbrk(text, "x%")) && (n->value == 1 || n->value == 100);
+	return !text[strspn(text, "-+0.%")] || al_paper_is_baseline(text)
 		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
 }
 
@@ -130,16 +128,6 @@ static void find_bases(struct within *w)
 	}
 }
 
-static bool is_same_base(const struct within *w, size_t i, size_t k)
-{
-	return memcmp(w->bases[i], w->bases[k], w->grid.n_rows * sizeof(size_t)) == 0;
-}
-
-static bool has_numbers(const struct within *w, size_t column)
-{
-	return isfinite(w->grid.columns[column].least);
-}
-
 /* Others follow from numbers that aren't changes or factors themselves; factors from changes,
  * too. */
 static bool may_be_source(const struct within *w, size_t column, size_t t, unsigned form)
@@ -148,7 +136,7 @@ static bool may_be_source(const struct within *w, size_t column, size_t t, unsig
 	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
 	const bool is_change = c->has_signs || (*c->unit == '%' && w->forms[column] & ~BIT(SHARE));
 
-	return has_numbers(w, column) && column != t
+	return isfinite(w->grid.columns[column].least) && column != t
 		&& is_factor == (form == BIT(PRODUCT) && is_of_factor)
 		&& (is_of_factor || !is_change);
 }
@@ -203,10 +191,10 @@ static double digits_of(const struct within *w, const struct al_paper_relation *
 	const struct al_paper_range *range, bool is_named)
 {
 	const double half = at(w, row, r->t)->half;
-	const double free = al_paper_form_freedom(&w->grid, r, row, range, is_named);
-	const double width = range->high - range->low + 2 * half;
+	const double free = al_paper_form_freedom(&w->grid, r, row, range, is_named)
+		+ (is_named ? 1e-300 : 2 * half);
 
-	return -log10(fmin(width / (free + (is_named ? 0 : 2 * half) + 1e-300), 1));
+	return -log10(fmin((range->high - range->low + 2 * half) / free, 1));
 }
 
 /* Relations of columns as near as these, of sources that have no relation themselves. */
@@ -218,10 +206,7 @@ static double n_candidates(const struct within *w, const struct al_paper_relatio
 
 	for (size_t k = 0; k < w->grid.n_columns; k++) {
 		const size_t far = k > t ? k - t : t - k;
-		bool is_found = false;
-		for (size_t i = 0; i < w->n_found; i++)
-			is_found |= w->found[i].t == k;
-		n += far <= most && !is_found && may_be_source(w, k, r->t, BIT_OF(r->form));
+		n += far <= most && !w->is_found[k] && may_be_source(w, k, r->t, BIT_OF(r->form));
 	}
 	return r->form >= AL_FORM_SUM ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
 }
@@ -285,6 +270,7 @@ static bool is_of_other_form(const struct within *w, const struct al_paper_relat
 	struct al_paper_relation other = *r;
 	struct al_paper_range range;
 
+	other.has_counts = false;
 	for (int form = 0; form < AL_FORM_SHARE && r->form < AL_FORM_SHARE; form++) {
 		other.form = (enum al_paper_form)form;
 		if (al_paper_form_expect(&w->grid, &other, row, &range)
@@ -317,11 +303,8 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 	const struct al_paper_number *t = at(w, row, r->t);
 	struct al_paper_range range;
 
-	struct al_paper_relation rounded = *r;
-
-	rounded.has_counts = false;
-	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, &rounded, row)
-		|| is_cut_off(w, r, row) || !al_paper_form_expect(&w->grid, r, row, &range))
+	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, r, row) || is_cut_off(w, r, row)
+		|| !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
 	if (right * t->value < 0) /* a fall may be printed as what was won */
@@ -371,24 +354,22 @@ static void add_holding(struct within *w, const struct al_paper_relation *r)
 static bool is_known(const struct within *w, const struct al_paper_relation *r)
 {
 	for (size_t i = 0; i < w->n_found; i++)
-		if (w->found[i].t == r->t
-			|| (al_paper_form_is_source(&w->found[i], r->t)
-				&& al_paper_form_is_source(r, w->found[i].t)))
+		if (al_paper_form_is_source(&w->found[i], r->t)
+			&& al_paper_form_is_source(r, w->found[i].t))
 			return true;
-	return false;
+	return w->is_found[r->t];
 }
 
-/* Is no small number without decimals a source, which would be rounded by much? */
+/* Is there a source without decimals, and none of small numbers, which would be rounded by much? */
 static bool may_be_rounded(const struct within *w, const struct al_paper_relation *r)
 {
 	enum { SMALL = 12 };
-	const size_t first = r->a < r->b ? r->a : r->b, last = r->a < r->b ? r->b : r->a;
+	double least = INFINITY;
 
-	for (size_t k = first; k <= last; k++)
-		if (al_paper_form_is_source(r, k) && w->grid.columns[k].is_integral
-			&& w->grid.columns[k].least < SMALL)
-			return false;
-	return true;
+	for (size_t k = 0; k < w->grid.n_columns; k++)
+		if (al_paper_form_is_source(r, k) && w->grid.columns[k].is_integral)
+			least = fmin(least, w->grid.columns[k].least);
+	return least >= SMALL && isfinite(least);
 }
 
 /* Without decimals, numbers may be counts or rounded; a factor may be that of any but one row. */
@@ -396,7 +377,7 @@ static bool try_all(const struct within *w, struct al_paper_relation *r, struct 
 {
 	for (int i = 0; i < 4; i++) {
 		r->has_counts = i < 2;
-		if (!r->has_counts && !may_be_rounded(w, r))
+		if (i == 2 && !may_be_rounded(w, r))
 			return false;
 		if ((al_paper_form_has_factor(r) ? al_paper_form_fit(&w->grid, r, i & 1) : !(i & 1))
 			&& try(w, r, out))
@@ -418,6 +399,7 @@ static void judge(struct within *w, struct al_paper_relation r)
 		|| !try_all(w, &r, &trial))
 		return;
 	w->found[w->n_found++] = r;
+	w->is_found[r.t] = true;
 	add_holding(w, &r);
 	for (size_t i = 0; i < trial.n_fail; i++)
 		tell(w, &r, &trial, trial.failed[i]);
@@ -456,28 +438,25 @@ static void judge_terms(struct within *w, struct al_paper_relation r)
 {
 	judge(w, r);
 	r.omitted = w->is_aggregate;
-	if (w->has_aggregates)
+	if (memchr(w->is_aggregate + r.a, true, r.b - r.a + 1))
 		judge(w, r);
 }
 
 /* The plainest form first: a column is the first one that holds. */
-static void judge_sums(struct within *w, size_t t)
+static void judge_sums(struct within *w, struct al_paper_relation r)
 {
-	for (int form = AL_FORM_SUM; form <= AL_FORM_MEAN; form++)
-		for (size_t n = 2; n < w->grid.n_columns; n++) {
-			if (t >= n)
-				judge_terms(w,
-					(struct al_paper_relation){.form = (enum al_paper_form)form,
-						.t = t,
-						.a = t - n,
-						.b = t - 1});
-			if (t + n < w->grid.n_columns)
-				judge_terms(w,
-					(struct al_paper_relation){.form = (enum al_paper_form)form,
-						.t = t,
-						.a = t + 1,
-						.b = t + n});
-		}
+	const size_t end = w->grid.n_columns;
+
+	for (size_t n = 2; n < end; n++) {
+		r.a = r.t - n;
+		r.b = r.t - 1;
+		if (r.t >= n)
+			judge_terms(w, r);
+		r.a = r.t + 1;
+		r.b = r.t + n;
+		if (r.b < end)
+			judge_terms(w, r);
+	}
 }
 
 static void judge_of_bases(struct within *w, struct al_paper_relation r)
@@ -490,7 +469,8 @@ static void judge_of_bases(struct within *w, struct al_paper_relation r)
 		r.bases = w->bases[i];
 		r.is_sure = w->is_sure[i];
 		for (size_t k = first; k < i; k++)
-			is_new &= !is_same_base(w, k, i);
+			is_new &= memcmp(w->bases[k], r.bases, w->grid.n_rows * sizeof(size_t))
+				!= 0;
 		if (is_new)
 			judge(w, r);
 	}
@@ -526,10 +506,15 @@ static void judge_sources(struct within *w, struct al_paper_relation r)
 
 static void judge_column(struct within *w, size_t t)
 {
-	judge_sums(w, t);
-	for (int form = 0; form < AL_FORM_SUM && w->grid.n_columns <= MOST_COLUMNS; form++)
-		judge_sources(w,
-			(struct al_paper_relation){.form = (enum al_paper_form)form, .t = t});
+	struct al_paper_relation r = {.form = AL_FORM_SUM, .t = t};
+
+	judge_sums(w, r);
+	r.form = AL_FORM_MEAN;
+	judge_sums(w, r);
+	for (int form = 0; form < AL_FORM_SUM && w->grid.n_columns <= MOST_COLUMNS; form++) {
+		r.form = (enum al_paper_form)form;
+		judge_sources(w, r);
+	}
 }
 
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
@@ -544,7 +529,7 @@ static void judge_brackets(struct within *w, size_t t)
 			judge_of_bases(w, r);
 		for (size_t k = 1; BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
 			r.b = (r.a + k) % w->grid.n_columns; /* its own first */
-			if (has_numbers(w, r.b))
+			if (isfinite(w->grid.columns[r.b].least))
 				judge(w, r);
 		}
 	}
@@ -556,7 +541,8 @@ static void judge_all(struct within *w)
 		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
 		w->named = w->forms[t];
 		const bool is_wanted = w->named || (w->pass != IS_NAMED && !w->grid.is_turned);
-		if (!is_wanted || !has_numbers(w, t) || (w->grid.columns[t].span == 0 && !w->named))
+		if (!is_wanted || !isfinite(w->grid.columns[t].least)
+			|| (w->grid.columns[t].span == 0 && !w->named))
 			continue;
 		find_marked(w, t);
 		find_named(w, t);
@@ -575,15 +561,14 @@ static void relate(struct within *w, const struct al_paper_sheet *sheet, bool is
 	for (size_t i = 0; i < N_BASES; i++)
 		w->bases[i] = al_new_array(&scratch, size_t, w->grid.n_rows);
 	w->found = al_new_array(&scratch, struct al_paper_relation, 2 * w->grid.n_columns);
+	w->is_found = al_new_array(&scratch, bool, 2 * w->grid.n_columns);
 	w->n_found = 0;
-	w->has_aggregates = false;
 	w->is_told = al_new_array(&scratch, bool, w->grid.n_rows);
 	w->is_aggregate = al_new_array(&scratch, bool, w->grid.n_columns);
 	for (size_t k = 0; k < w->grid.n_columns; k++) {
 		const enum al_meaning meaning = al_paper_grid_relation(&w->grid,
 			w->grid.columns[k].name, is_turned);
 		w->is_aggregate[k] = meaning == AL_MEANS_SUM || meaning == AL_MEANS_MEAN;
-		w->has_aggregates |= w->is_aggregate[k];
 	}
 	w->forms = al_new_array(&scratch, unsigned, 2 * w->grid.n_columns);
 	for (size_t k = 0; k < 2 * w->grid.n_columns; k++)

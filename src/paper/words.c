@@ -45,6 +45,23 @@ size_t al_number_length(const char *p)
 	return n;
 }
 
+size_t al_number_read(const char *p, double *value, int *digits)
+{
+	const size_t n = al_number_length(p);
+	size_t n_points = 0;
+
+	*value = *digits = 0;
+	for (size_t i = 0; i < n; i++) {
+		n_points += p[i] == '.';
+		if (isdigit((unsigned char)p[i])) {
+			*value = 10 * *value + p[i] - '0';
+			*digits += n_points > 0;
+		}
+	}
+	*value = n_points > 1 ? NAN : *value / pow(10, *digits);
+	return n;
+}
+
 static const struct unit *unit_at(const char *p)
 {
 	for (size_t i = 0; i < N_UNITS; i++) {
@@ -72,24 +89,11 @@ static bool has_groups(const char *digits, size_t n)
 
 static bool set_value(const char *digits, size_t n, struct al_word *word)
 {
-	char plain[40];
-	size_t length = 0;
-	const char *point = memchr(digits, '.', n);
-
-	if (n >= sizeof(plain) || !has_groups(digits, n))
+	if (!has_groups(digits, n))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (digits[i] != ',')
-			plain[length++] = digits[i];
-	plain[length] = '\0';
-	char *end;
-	word->value = strtod(plain, &end);
-	word->half_unit = 0.5;
-	for (size_t i = point ? (size_t)(point - digits) + 1 : n; i < n; i++)
-		word->half_unit /= 10;
-	word->digits = point ? (int)(n - (size_t)(point - digits) - 1) : 0;
-	word->value = *end == '\0' ? word->value : 0;
-	return *end == '\0';
+	al_number_read(digits, &word->value, &word->digits);
+	word->half_unit = 0.5 / pow(10, word->digits);
+	return !isnan(word->value);
 }
 
 /* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */

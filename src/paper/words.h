@@ -45,6 +45,9 @@ const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena
 /* The length of the number that begins here: digits, with points and commas between them. */
 size_t al_number_length(const char *p);
 
+/* The same, and its value and decimals; NaN with several points. */
+size_t al_number_read(const char *p, double *value, int *digits);
+
 /* Adds what is left of a line; true where the sentence ends in it, *rest being behind its end. The
  * caller empties the sentence. */
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,

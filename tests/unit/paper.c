@@ -265,7 +265,7 @@ static void reads_captions(void **state)
 	al_arena_init(&arena);
 	for (size_t i = 0; i < N_OF(captions); i++) {
 		struct al_paper_facts facts;
-		al_paper_read_facts(&arena, captions[i].caption, true, &facts);
+		al_paper_read_facts(captions[i].caption, true, &facts);
 		if (facts.tokens != captions[i].tokens || facts.batch != captions[i].batch
 			|| facts.bytes != captions[i].bytes)
 			fail_msg("%s: %g tokens, batch %g, %g bytes", captions[i].caption,
