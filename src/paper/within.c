@@ -314,9 +314,10 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 		.right = fabs(right),
 		.half = t->half,
 		.digits = t->digits};
-	/* What is far off is of something else, and what is measured only nearly a multiple. */
+	/* What is far off is of something else, and what is measured only nearly a multiple or a
+	 * product. */
 	if ((suspect.value > FAR * suspect.right || FAR * suspect.value < suspect.right
-		    || al_paper_form_has_factor(r))
+		    || al_paper_form_has_factor(r) || r->form == AL_FORM_PRODUCT)
 		&& !al_paper_is_digit_slip(w->grid.arena, &suspect))
 		return;
 	w->is_told[row] = *t->is_judged = true;
