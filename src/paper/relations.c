@@ -152,7 +152,8 @@ static bool is_said_loosely(const struct al_sentence *s, const struct al_pair *p
 	const bool has_unit = pair->before.scale > 0 && pair->after.scale > 0;
 
 	/* "drops 4x from 256 to 2048 tokens": what drops is something else */
-	if (!pair->is_share && (has_object(s, at) || (at < pair->first && !has_unit)))
+	const bool is_told = pair->first > 0 && al_sentence_is(s, pair->first - 1, ":");
+	if (!pair->is_share && (has_object(s, at) || (at < pair->first && !has_unit && !is_told)))
 		return true;
 	const bool is_sure = !pair->is_loose
 		|| (has_unit && is_in_brackets(s, pair) && s->words[at].kind == AL_WORD_TIMES);
