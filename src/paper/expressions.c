@@ -3,6 +3,8 @@
  * read to its end is passed over. */
 #include "paper/expressions.h"
 
+#include <ctype.h>
+
 #include "paper/derive.h"
 #include "scenario/scenario.h"
 
@@ -91,13 +93,12 @@ static bool read_number(const struct scan *c, size_t at, struct value *out)
 		(word->value + word->half_unit) * scale, at + 1, at + 1,
 		.unit = word->scale * scale, .family = word->family,
 		.has_percent = word->kind == AL_WORD_PERCENT};
-	/* "3e5", "2nd", "2(3)"; "59 5" is a number in two pieces */
-	if (at + 1 < c->s->n
-		&& (c->s->words[at + 1].kind > AL_WORD_SIGN
-			|| (c->s->words[at + 1].is_joined && al_sentence_is(c->s, at + 1, "("))))
+	/* "3e5", "2nd", "2(3)", but "2\\,bytes"; "59 5" is a number in two pieces */
+	const struct al_word *next = at + 1 < c->s->n ? word + 1 : NULL;
+	if (next && (next->kind > AL_WORD_SIGN || (next->is_joined && *next->text == '(')))
 		return false;
-	if (at + 1 < c->s->n && c->s->words[at + 1].is_joined
-		&& c->s->words[at + 1].kind == AL_WORD_LETTERS
+	if (next && next->is_joined && next->kind == AL_WORD_LETTERS
+		&& (strlen(next->text) < 4 || !isalpha((unsigned char)*next->text))
 		&& !al_sentence_has(c->s, at + 1, AL_WORDS_OPERATORS)
 		&& !al_sentence_has(c->s, at + 1, AL_WORDS_EQUALS))
 		return false;
@@ -394,18 +395,6 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 	return found;
 }
 
-static struct al_paper_suspect suspect_of(const struct al_word *printed, double right,
-	struct al_arena *arena)
-{
-	const double scale = printed->scale > 0 ? printed->scale : 1;
-
-	return (struct al_paper_suspect){.printed = al_strdup(arena, printed->text),
-		.value = printed->value / scale,
-		.right = right / scale,
-		.half = 0.5 * pow(10, -printed->digits),
-		.digits = printed->digits};
-}
-
 static void add(const struct al_paper_suspect *suspect, size_t line, enum al_verdict verdict,
 	struct al_paper_findings *out, struct al_lint_counts *counts)
 {
@@ -426,10 +415,11 @@ static bool is_half(const struct al_sentence *s, const struct value *value,
 	const char *cause = al_paper_find_cause(arena, suspect).name;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (al_sentence_has(s, i, AL_WORDS_CONDITIONS) || al_sentence_is(s, i, "int"))
+		if (al_sentence_is(s, i, "int"))
 			return false;
-	return value->n_sums == 0 && value->n_operators >= LEAST_OPERATORS && !value->has_nouns
-		&& value->unit == 0 && suspect->digits > 0 && cause && strcmp(cause, "half") == 0;
+	return !al_sentence_has_any(s, 0, s->n, AL_WORDS_CONDITIONS) && value->n_sums == 0
+		&& value->n_operators >= LEAST_OPERATORS && !value->has_nouns && value->unit == 0
+		&& suspect->digits > 0 && cause && strcmp(cause, "half") == 0;
 }
 
 /* Sums are wrong if they don't add up, and other expressions if one digit explains it, or a size in
@@ -457,7 +447,13 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 {
 	double right = 0;
 	const enum al_verdict verdict = compare(s, at, claim, &right);
-	const struct al_paper_suspect suspect = suspect_of(claim->printed, right, out->arena);
+	const struct al_word *printed = claim->printed;
+	const double scale = printed->scale > 0 ? printed->scale : 1;
+	const struct al_paper_suspect suspect = {.printed = al_strdup(out->arena, printed->text),
+		.value = printed->value / scale,
+		.right = right / scale,
+		.half = 0.5 * pow(10, -printed->digits),
+		.digits = printed->digits};
 	const char *cause = verdict == AL_INCONSISTENT
 		? find_cause(s, value, claim, &suspect, out->arena)
 		: NULL;
@@ -465,10 +461,10 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 		|| (verdict == AL_CONSISTENT && claim->is_marked);
 
 	if (is_told)
-		add(&suspect, claim->printed->line, verdict, out, counts);
+		add(&suspect, printed->line, verdict, out, counts);
 	else if (cause)
 		al_paper_add_wrong(out, counts, &suspect,
-			&(struct al_paper_finding){.line = claim->printed->line,
+			&(struct al_paper_finding){.line = printed->line,
 				.expected = al_paper_expected(out->arena, suspect.right,
 					suspect.digits),
 				.cause = cause,

@@ -54,8 +54,8 @@ size_t al_paper_group_length(const char *text, size_t left)
 	return 0;
 }
 
-/* What a formula has names for stays a name, so that "2\\alpha" is no 2; a root or a fraction is no
- * number. NULL: any other macro. */
+/* What a formula has names for stays a name, so that "2\\alpha" is no 2; a root is no number. NULL:
+ * any other macro. */
 static const char *named_macro(const char *text, size_t left, size_t *length)
 {
 	static const struct stand_in names[] = {{"alpha", "alpha"}, {"beta", "beta"},
@@ -132,6 +132,20 @@ static size_t plain_length(const char *text, size_t left)
 	return n;
 }
 
+/* "{16}{3.1}" as "((16)/(3.1))"; its length, 0: it is none. */
+static size_t add_fraction(struct al_arena *arena, const char *text, size_t left,
+	struct al_text *out)
+{
+	const size_t above = al_paper_group_length(text, left);
+	const size_t below = al_paper_group_length(text + above, left - above);
+
+	if (above < 3 || below < 3)
+		return 0;
+	al_text_addf(out, "((%s)/(%s))", al_paper_plain(arena, text + 1, above - 2),
+		al_paper_plain(arena, text + above + 1, below - 2));
+	return above + below;
+}
+
 const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length)
 {
 	AL_TEXT(out);
@@ -152,8 +166,11 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 			&& strchr("0123456789", text[i + 1]))
 			al_text_add_bytes(&out, &text[i++], 1);
 		else if (name) {
-			al_text_add(&out, name);
-			i += n_name;
+			const size_t n_fraction = strcmp(name, "frac") == 0
+				? add_fraction(arena, text + i + n_name, length - i - n_name, &out)
+				: 0;
+			al_text_add(&out, n_fraction > 0 ? "" : name);
+			i += n_name + n_fraction;
 		} else if (n_unseen)
 			i += n_unseen;
 		else if (stand_in) {

@@ -52,11 +52,6 @@ static const struct form {
 	{{{number, 0}, {said, 6}, {bases, 4}, {number, 10}}, false, false, true, true},
 };
 
-static bool is_joined_to(const struct al_sentence *s, size_t at, const char *sign)
-{
-	return at > 0 && s->words[at].is_joined && al_sentence_is(s, at - 1, sign);
-}
-
 /* A number; of a far pair "KL=0.36" and "29 ms/step", too. */
 static bool is_quantity(const struct al_sentence *s, size_t at, bool is_far)
 {
@@ -67,7 +62,7 @@ static bool is_quantity(const struct al_sentence *s, size_t at, bool is_far)
 		return word->kind >= AL_WORD_NUMBER && word->kind != AL_WORD_OTHER;
 	return word->value > 0
 		&& ((word->scale > 0 && al_sentence_is(s, at + 1, "/"))
-			|| (is_joined_to(s, at, "=")
+			|| (at > 0 && word->is_joined && al_sentence_is(s, at - 1, "=")
 				&& (is_last || s->words[at + 1].kind == AL_WORD_SIGN)));
 }
 

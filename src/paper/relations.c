@@ -164,12 +164,7 @@ static bool is_said_loosely(const struct al_sentence *s, const struct al_pair *p
 
 static bool has_near(const struct al_sentence *s, size_t at, size_t reach, enum al_paper_words list)
 {
-	const size_t from = at > reach ? at - reach : 0;
-
-	for (size_t i = from; i < s->n && i <= at + reach; i++)
-		if (i != at && al_sentence_has(s, i, list))
-			return true;
-	return false;
+	return al_sentence_has_any(s, at > reach ? at - reach : 0, at + reach + 1, list);
 }
 
 /* ---- judging ---- */
@@ -211,13 +206,21 @@ static struct range relation_of(const struct al_pair *pair, enum al_word_kind ki
 		     : (struct range){100 * (share.low - 1), 100 * (share.high - 1)};
 }
 
-static double point_of(const struct al_pair *pair, enum al_word_kind kind)
+static double point_of(const struct al_pair *pair, const struct al_word *said)
 {
 	const double before = pair->before.value, after = pair->after.value;
 
-	if (kind == AL_WORD_TIMES)
+	switch (said->kind) {
+	case AL_WORD_TIMES:
 		return fmax(before, after) / fmin(before, after);
-	return 100 * (pair->is_share ? after : fabs(after - before)) / before;
+	case AL_WORD_PERCENT:
+		return 100 * (pair->is_share ? after : fabs(after - before)) / before;
+	default:
+		return fabs(after - before)
+			/ (said->scale > 0			? said->scale
+					: pair->after.scale > 0 ? pair->after.scale
+								: 1);
+	}
 }
 
 /* "1 - 9.1 / 12.4 = 26.6%" */
@@ -232,7 +235,7 @@ static const char *derivation_of(const struct al_pair *pair, const struct al_wor
 
 	return al_format(arena, "%s%s / %s%s = %.*f%s", is_change && falls ? "1 - " : "",
 		above->text, below->text, is_change && !falls ? " - 1" : "", said->digits + 1,
-		point_of(pair, said->kind), is_ratio ? "" : " %");
+		point_of(pair, said), is_ratio ? "" : " %");
 }
 
 static const char points[] = "points", cut_off[] = "truncation"; /* causes */
@@ -243,7 +246,7 @@ static void add(struct relations *r, const struct al_pair *pair, const struct al
 	enum al_verdict verdict, const char *but)
 {
 	struct al_arena *arena = r->out->arena;
-	const double right = point_of(pair, said->kind);
+	const double right = point_of(pair, said);
 
 	if (verdict == AL_INCONSISTENT && holds_elsewhere(r, said))
 		return;
@@ -310,7 +313,7 @@ static const char *compare_loosely(struct relations *r, const struct al_pair *pa
 	enum al_verdict *out)
 {
 	const struct al_word *said = &r->s->words[at];
-	const double point = point_of(pair, said->kind), off = fabs(said->value - point);
+	const double point = point_of(pair, said), off = fabs(said->value - point);
 	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
 	const struct range found = relation_of(pair, said->kind);
 	const int direction = pair->after.value < pair->before.value ? -1 : 1;
@@ -349,7 +352,7 @@ static bool is_slip(struct relations *r, const struct al_pair *pair, size_t at)
 		&& al_paper_is_digit_slip(r->out->arena,
 			&(struct al_paper_suspect){.printed = said->text,
 				.value = said->value,
-				.right = point_of(pair, said->kind),
+				.right = point_of(pair, said),
 				.half = said->half_unit,
 				.digits = said->digits});
 }
@@ -404,7 +407,7 @@ static void judge(struct relations *r, const struct al_pair *pair, size_t at)
 	const double slack = 1e-9 * fmax(1, said->value); /* of the arithmetic in double */
 	const double rounding = said->half_unit * (has_near(s, at, 2, AL_WORDS_ABOUT) ? 3 : 1);
 	const struct range found = relation_of(pair, said->kind);
-	const double point = point_of(pair, said->kind);
+	const double point = point_of(pair, said);
 
 	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
 
@@ -541,28 +544,18 @@ static bool read_difference(struct relations *r, size_t at, int which)
 	const struct al_pair *pairs = r->pairs[which];
 	const size_t n_pairs = r->n_pairs[which];
 	const struct al_word *said = &r->s->words[at];
+	const double value = said->value / (said->scale > 0 ? said->scale : 1);
+	const double half = 0.5 * pow(10, -said->digits) * (1 + 1e-9);
 
 	for (size_t i = 0; i < n_pairs; i++) {
-		const struct al_pair *pair = &pairs[i];
-		const double scale = said->scale > 0 || pair->after.scale == 0 ? 1
-									       : pair->after.scale;
-		const double change = pair->after.value - pair->before.value;
-		const double half = said->half_unit > 0 ? said->half_unit : 0.5;
-		if (pair->said > 0 || pair->is_share || pair->before.kind != AL_WORD_NUMBER
-			|| find_gap(r->s, pair, at) > UNITS
-			|| (*said->family && strcmp(said->family, pair->after.family) != 0)
-			|| fabs(fabs(change) - said->value * scale) > half * scale * (1 + 1e-9)
-			|| direction_at(r->s, at) * change < 0)
+		const struct al_pair *p = &pairs[i];
+		if (p->said > 0 || p->is_share || p->before.kind != AL_WORD_NUMBER
+			|| find_gap(r->s, p, at) > UNITS
+			|| (*said->family && strcmp(said->family, p->after.family) != 0)
+			|| fabs(point_of(p, said) - value) > half
+			|| direction_at(r->s, at) * (p->after.value - p->before.value) < 0)
 			continue;
-		al_paper_findings_add(r->out,
-			(struct al_paper_finding){.line = said->line,
-				.printed = al_strdup(r->out->arena, said->text),
-				.expected = al_paper_expected(r->out->arena,
-					fabs(change) / (said->scale > 0 ? said->scale : scale),
-					said->digits),
-				.verdict = al_verdict_names[AL_REPRODUCED]});
-		r->counts->verdicts[AL_REPRODUCED]++;
-		r->counts->numbers++;
+		add(r, p, said, AL_REPRODUCED, "");
 		return true;
 	}
 	return false;

@@ -149,16 +149,13 @@ static bool read_groups(const struct sizes *t, size_t at, struct size *out)
 {
 	enum { NEAR = 3 };
 	const struct al_sentence *s = t->s;
-	bool is_of_groups = false;
 
 	if (s->words[at].kind != AL_WORD_NUMBER || !al_sentence_is(s, at + 1, ":") || at + 2 >= s->n
 		|| strcmp(s->words[at + 2].text, "1") != 0)
 		return false;
-	for (size_t i = at > NEAR ? at - NEAR : 0; i < s->n && i <= at + 2 + NEAR; i++)
-		is_of_groups |= al_sentence_has(s, i, AL_WORDS_GROUPS);
 	*out = size_at(t, at, at + 3, AL_DIM_HEADS);
 	out->cell.printed = al_sentence_join(s, t->arena, at, at + 3);
-	return is_of_groups;
+	return al_sentence_has_any(s, at > NEAR ? at - NEAR : 0, at + 3 + NEAR, AL_WORDS_GROUPS);
 }
 
 /* "$L=80$, $D=128$", "128 dim". */
@@ -254,10 +251,7 @@ static bool is_part(const struct al_sentence *s, size_t at)
 {
 	enum { NEAR = 3 };
 
-	for (size_t i = at > NEAR ? at - NEAR : 0; i < at; i++)
-		if (al_sentence_has(s, i, AL_WORDS_PARTS))
-			return true;
-	return false;
+	return al_sentence_has_any(s, at > NEAR ? at - NEAR : 0, at, AL_WORDS_PARTS);
 }
 
 /* What holds counts, no more. */
@@ -294,13 +288,11 @@ void al_paper_read_sizes(const struct al_sentence *sentence, const struct al_der
 	struct al_mention models[AL_MOST_MENTIONS];
 	struct sizes t = {sentence, deriving->arena, &subjects->vocabulary,
 		al_new_array(&scratch, bool, sentence->n + 1), &d, 0};
-	bool has_sizes = false;
 
 	d.cells = NULL;
 	d.n = 0;
 	const size_t n = al_paper_find_mentions(sentence, subjects, models);
-	for (size_t i = 0; i < sentence->n && !has_sizes; i++)
-		has_sizes = al_sentence_has(sentence, i, AL_WORDS_OF_SIZES);
+	const bool has_sizes = al_sentence_has_any(sentence, 0, sentence->n, AL_WORDS_OF_SIZES);
 	for (size_t i = 0; has_sizes && i < n; i++)
 		if (models[i].subject)
 			judge_behind(&t, &models[i]);

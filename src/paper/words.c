@@ -236,6 +236,15 @@ bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words
 		>= 0;
 }
 
+bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
+	enum al_paper_words list)
+{
+	for (size_t i = first; i < s->n && i < end; i++)
+		if (al_sentence_has(s, i, list))
+			return true;
+	return false;
+}
+
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
 {
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN

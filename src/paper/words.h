@@ -38,6 +38,10 @@ bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text);
 /* Is there a word at this place, letters or a sign, and is it in the list? */
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list);
 
+/* Is a word of the list there, from `first` up to `end`? */
+bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
+	enum al_paper_words list);
+
 /* The words from `first` up to `end` as text. */
 const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
 	size_t end);
