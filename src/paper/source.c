@@ -78,31 +78,38 @@ static bool begins(const char *text, size_t length, size_t at, const char *word)
 	return length - at >= n && memcmp(text + at, word, n) == 0;
 }
 
-/* The length without a comment. */
-static size_t cut_comment(char *text, size_t length)
-{
-	size_t i = 0;
-
-	for (; i < length && text[i] != '%'; i++)
-		if (begins(text, length, i, "\\verb"))
-			i = blank_verb(text, length, i);
-		else
-			i += text[i] == '\\';
-	return i < length ? i : length;
-}
-
-/* Behind \begin{verbatim} or its \end; 0 where it isn't in the line from `at` on. */
-static size_t find_verbatim(const char *text, size_t length, size_t at, const char *word)
+/* Behind \begin{verbatim}, or its \end; 0 where neither is at `at`. */
+static size_t behind_verbatim(const char *text, size_t length, size_t at, const char *word)
 {
 	static const char *const names[] = {"verbatim}", "verbatim*}", "Verbatim}", "lstlisting}",
 		"minted}", "comment}", "filecontents}", "filecontents*}"};
-	const size_t n = strlen(word);
+	const size_t n = at + strlen(word);
 
-	for (size_t i = at; i + n < length; i++)
-		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (begins(text, length, i, word) && begins(text, length, i + n, names[k]))
-				return i + n + strlen(names[k]);
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names) && begins(text, length, at, word);
+		k++)
+		if (begins(text, length, n, names[k]))
+			return n + strlen(names[k]);
 	return 0;
+}
+
+/* Blanks what is verbatim. The length of the line in front of a comment. */
+static size_t blank_verbatim(struct source *s, char *text, size_t length)
+{
+	size_t i = 0, behind;
+
+	while (i < length && (s->is_verbatim || text[i] != '%')) {
+		behind = behind_verbatim(text, length, i, s->is_verbatim ? "\\end{" : "\\begin{");
+		if (behind > 0 || s->is_verbatim) {
+			s->is_verbatim ^= behind > 0;
+			behind = behind > 0 ? behind : i + 1;
+			memset(text + i, ' ', behind - i);
+			i = behind;
+		} else if (begins(text, length, i, "\\verb"))
+			i = blank_verb(text, length, i) + 1;
+		else
+			i += text[i] == '\\' ? 2 : 1;
+	}
+	return i < length ? i : length;
 }
 
 /* ---- other files ---- */
@@ -299,21 +306,11 @@ static bool read_line(struct reading *r, struct source *s, const char *text, siz
 static bool read_tex(struct reading *r, struct source *s, char *text, size_t length,
 	struct al_error *err)
 {
-	size_t end = 0;
+	const bool was_verbatim = s->is_verbatim;
+	const size_t shown = blank_verbatim(s, text, length);
+	const bool is_blank = strspn(text, " \t") >= shown;
 
-	if (s->is_verbatim) {
-		s->is_verbatim = find_verbatim(text, length, 0, "\\end{") == 0;
-		return true;
-	}
-	const size_t shown = cut_comment(text, length);
-	const size_t begin = find_verbatim(text, shown, 0, "\\begin{");
-
-	if (begin > 0) {
-		end = find_verbatim(text, length, begin, "\\end{");
-		s->is_verbatim = end == 0;
-		return true;
-	}
-	if (shown < length && strspn(text, " \t") >= shown)
+	if (is_blank && (shown < length || was_verbatim || s->is_verbatim))
 		return true;
 	return read_line(r, s, text, shown, err);
 }
