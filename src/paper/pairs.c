@@ -97,16 +97,29 @@ static bool is_step(const struct al_sentence *s, const struct form *form, const 
 				       : al_sentence_is(s, at, step->word);
 }
 
-/* Moves `*at` to the step, which is one of the next words but for "~" and "("; in a far pair but
- * for all signs and names. */
-static bool find_step(const struct al_sentence *s, const struct form *form, const struct step *step,
-	size_t *at)
+/* The last word of "\u00b1 0.12", and of what is in brackets; 0: none begins. */
+static size_t end_of_aside(const struct al_sentence *s, bool skips_brackets, size_t at)
 {
-	const size_t last = *at + step->most;
+	if (al_sentence_is(s, at, "\u00b1") && at + 1 < s->n)
+		return at + 1;
+	return skips_brackets ? al_sentence_aside(s, at) : 0;
+}
+
+/* Moves `*at` to the step, which is one of the next words but for "~", "(" and asides; in a far
+ * pair but for all signs and names. */
+static bool find_step(const struct al_sentence *s, const struct form *form, const struct step *step,
+	bool skips_brackets, size_t *at)
+{
+	size_t last = *at + step->most, aside;
 
 	for (; *at < s->n && *at <= last; ++*at) {
 		if (is_step(s, form, step, *at))
 			return true;
+		if ((aside = end_of_aside(s, skips_brackets, *at)) > 0) {
+			last += aside + 1 - *at;
+			*at = aside;
+			continue;
+		}
 		const bool is_sign = s->words[*at].kind == AL_WORD_SIGN
 			&& (form->is_far || al_sentence_has(s, *at, AL_WORDS_ABOUT)
 				|| al_sentence_is(s, *at, "("));
@@ -138,13 +151,13 @@ static bool is_telling(const struct al_word *word)
 }
 
 static bool read_form(const struct al_sentence *s, size_t at, const struct form *form,
-	struct al_pair *out)
+	bool skips_brackets, struct al_pair *out)
 {
 	struct al_word numbers[2];
 	size_t n = 0, next = at, places[2], statement = 0;
 
 	for (size_t i = 0; i < N_OF(form->steps) && form->steps[i].word; i++, next++) {
-		if (!find_step(s, form, &form->steps[i], &next))
+		if (!find_step(s, form, &form->steps[i], skips_brackets, &next))
 			return false;
 		statement = form->steps[i].word == said ? next : statement;
 		if (form->steps[i].word != number)
@@ -182,7 +195,9 @@ size_t al_paper_find_pairs(const struct al_sentence *s, bool is_far,
 
 	for (size_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < N_OF(forms) && n < AL_MOST_PAIRS; k++) {
-			if (forms[k].is_far != is_far || !read_form(s, i, &forms[k], &out[n]))
+			if (forms[k].is_far != is_far
+				|| !(read_form(s, i, &forms[k], false, &out[n])
+					|| (is_far && read_form(s, i, &forms[k], true, &out[n]))))
 				continue;
 			i = is_far ? i : out[n].last;
 			n++;

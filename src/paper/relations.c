@@ -32,9 +32,18 @@ enum gap {
 static enum gap gap_of(const struct al_sentence *s, size_t from, size_t to)
 {
 	enum { MOST_LINKS = 6, MOST = 10 };
-	enum gap found = to > from + MOST ? APART : to > from + MOST_LINKS ? OTHERS : LINKS;
+	enum gap found = LINKS;
+	size_t n = 0;
 
 	for (size_t i = from; i < to && found != APART; i++) {
+		const size_t aside = al_sentence_aside(s, i);
+		if (aside > 0 && aside < to) { /* "(ctx=256)" */
+			found = OTHERS;
+			i = aside;
+			continue;
+		}
+		if (++n > MOST)
+			return APART;
 		const bool is_setting = i > from
 			&& (al_sentence_is(s, i - 1, "at") || s->words[i].is_joined)
 			&& !al_sentence_is(s, i - 1, "(");
@@ -46,7 +55,7 @@ static enum gap gap_of(const struct al_sentence *s, size_t from, size_t to)
 			: APART;
 		found = gap > found ? gap : found;
 	}
-	return found;
+	return n > MOST_LINKS && found < OTHERS ? OTHERS : found;
 }
 
 static bool are_links(const struct al_sentence *s, size_t from, size_t to)
@@ -321,9 +330,14 @@ static const char *compare_loosely(struct relations *r, const struct al_pair *pa
 	const bool is_change = said->kind == AL_WORD_PERCENT && !pair->is_share;
 	const bool is_of_percent = is_change && pair->before.kind == AL_WORD_PERCENT;
 
+	/* "-6 % (5.57 to 5.21)" */
+	const bool is_explicit = is_near && is_in_brackets(r->s, pair) && is_change
+		&& direction_at(r->s, at) != 0;
+
 	*out = AL_UNDERIVABLE;
 	if ((is_change && direction_at(r->s, at) * direction < 0)
-		|| (significant_digits(said) < 2 && (off > 0.02 * point || !is_near)))
+		|| (significant_digits(said) < 2 && !is_explicit
+			&& (off > 0.02 * point || !is_near)))
 		return "";
 	if (off <= half * (1 + 1e-9))
 		*out = AL_REPRODUCED;
@@ -504,7 +518,7 @@ static bool read_relation(struct relations *r, size_t at)
 }
 
 /* Of pairs far from each other the first counts of which the statement holds. */
-static void read_far(struct relations *r, size_t at)
+static bool read_far(struct relations *r, size_t at)
 {
 	const struct al_pair *pairs = r->pairs[FAR];
 	const size_t n_pairs = r->n_pairs[FAR];
@@ -514,11 +528,12 @@ static void read_far(struct relations *r, size_t at)
 	for (size_t i = 0; i < n_pairs; i++) {
 		const enum gap gap = find_gap(r->s, &pairs[i], at);
 		const bool is_near = pairs[i].is_joined && gap <= UNITS
-			&& significant_digits(said) >= 2;
+			&& (significant_digits(said) >= 2 || is_in_brackets(r->s, &pairs[i]));
 		if (gap != APART && (tells || is_near) && is_of_same(r->s, &pairs[i], at)
 			&& can_divide(&pairs[i]) && judge_loosely(r, &pairs[i], at))
-			return;
+			return true;
 	}
+	return false;
 }
 
 /* "+0.07", "12.9 GB less": a number that may be a difference. */
@@ -561,6 +576,54 @@ static bool read_difference(struct relations *r, size_t at, int which)
 	return false;
 }
 
+static bool add_restated(struct relations *r, size_t at, double right)
+{
+	const struct al_word *said = &r->s->words[at];
+
+	if (fabs(said->value - right) > said->half_unit * (1 + 1e-9))
+		return false;
+	al_paper_findings_add(r->out,
+		(struct al_paper_finding){.line = said->line,
+			.printed = al_strdup(r->out->arena, said->text),
+			.expected = al_paper_expected(r->out->arena, right, said->digits),
+			.verdict = al_verdict_names[AL_REPRODUCED]});
+	r->counts->verdicts[AL_REPRODUCED]++;
+	r->counts->numbers++;
+	return true;
+}
+
+/* "a ratio of 1.027 (2.7 %)" */
+static bool read_factor_as_percent(struct relations *r, size_t at)
+{
+	const struct al_sentence *s = r->s;
+	const struct al_word *said = &s->words[at], *factor = &s->words[at > 2 ? at - 2 : 0];
+
+	return at > 2 && said->kind == AL_WORD_PERCENT && al_sentence_is(s, at - 1, "(")
+		&& (factor->kind == AL_WORD_TIMES
+			|| (factor->kind == AL_WORD_NUMBER && factor->scale == 0))
+		&& factor->digits >= said->digits + 2 && fabs(factor->value - 1) < 1
+		&& add_restated(r, at, 100 * fabs(factor->value - 1));
+}
+
+/* "5-bit (3.2x)", "at 3 bits it shrinks 5.3x": of 16 bits, or of 32. */
+static bool read_bits_as_factor(struct relations *r, size_t at)
+{
+	enum { MOST = 10 };
+	const struct al_sentence *s = r->s;
+
+	for (size_t i = at; i-- > 2 && i + MOST > at && s->words[i].kind < AL_WORD_PERCENT;) {
+		const size_t count = i - 1 - al_sentence_is(s, i - 1, "-");
+		const double bits = s->words[count].value;
+		if (!al_sentence_is(s, i, "bit") && !al_sentence_is(s, i, "bits"))
+			continue;
+		const bool is_next = i + 2 == at && al_sentence_is(s, i + 1, "(");
+		return s->words[at].kind == AL_WORD_TIMES && s->words[count].kind >= AL_WORD_NUMBER
+			&& bits >= 1 && bits <= 16 && (is_next || is_telling(&s->words[at]))
+			&& (add_restated(r, at, 16 / bits) || add_restated(r, at, 32 / bits));
+	}
+	return false;
+}
+
 /* "3 3 %", "9 . 7 %" */
 static bool is_in_pieces(const struct al_sentence *s, size_t at)
 {
@@ -577,11 +640,12 @@ void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findi
 			read_fraction(sentence, i);
 	for (int k = NEAR; k <= FAR; k++)
 		r.n_pairs[k] = al_paper_find_pairs(sentence, k == FAR, r.pairs[k]);
-	for (size_t i = 0; r.n_pairs[NEAR] + r.n_pairs[FAR] > 0 && i < sentence->n; i++) {
+	for (size_t i = 0; i < sentence->n; i++) {
 		const enum al_word_kind kind = sentence->words[i].kind;
 		const bool is_relation = kind == AL_WORD_PERCENT || kind == AL_WORD_TIMES;
-		if (is_relation && !is_in_pieces(sentence, i) && !read_relation(&r, i))
-			read_far(&r, i);
+		if (is_relation && !is_in_pieces(sentence, i) && !read_relation(&r, i)
+			&& !read_far(&r, i) && !read_factor_as_percent(&r, i))
+			(void)read_bits_as_factor(&r, i);
 		else if (!is_relation && is_difference(sentence, i)
 			&& !read_difference(&r, i, NEAR))
 			read_difference(&r, i, FAR);

@@ -3,6 +3,8 @@
 
 #include "paper/paper.h"
 
+#include <ctype.h>
+
 static struct al_paper_table *begin_table(struct al_paper *paper)
 {
 	return AL_APPEND(&paper->arena, paper->tables, paper->n_tables, paper->tables_room);
@@ -28,10 +30,21 @@ static void add_text(struct al_paper *paper, struct al_paper_table *table, struc
 		table->n_columns = row->n_cells;
 }
 
+/* ".291" is 0.291. */
+static const char *with_zero(struct al_arena *arena, const char *text)
+{
+	const size_t sign = strspn(text, "+-~");
+
+	return text[sign] == '.' && isdigit((unsigned char)text[sign + 1])
+		? al_format(arena, "%.*s0%s", (int)sign, text, text + sign)
+		: text;
+}
+
 static void add_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
 	const char *text, size_t length)
 {
-	add_text(paper, table, row, al_paper_plain(&paper->arena, text, length));
+	add_text(paper, table, row,
+		with_zero(&paper->arena, al_paper_plain(&paper->arena, text, length)));
 }
 
 /* ---- LaTeX ---- */

@@ -96,10 +96,12 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	return !isnan(word->value);
 }
 
+static const char arrow[] = "\u2192";
+
 /* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
 static bool is_alone(const char *text, const char *p, const char *end, bool takes_sign)
 {
-	static const char arrow[] = "\u2192", minus[] = "\u2212";
+	static const char minus[] = "\u2212";
 	const char before = p > text ? p[-1] : ' ', first = p > text + 1 ? p[-2] : ' ';
 	const char *symbol = p >= text + strlen(arrow) ? p - strlen(arrow) : "   ";
 	const bool is_signed = (strchr("+-", before) && strchr(" (=~", first))
@@ -138,7 +140,7 @@ static const char *read_number(const char *text, const char *p, struct al_arena 
 		word->family = unit->family;
 	}
 	if (!set_value(p, n, word) || !is_alone(text, p, end, word->kind == AL_WORD_PERCENT)
-		|| (!unit && is_letter(*end)))
+		|| (!unit && is_letter(*end) && strncmp(end, arrow, strlen(arrow)) != 0))
 		word->kind = AL_WORD_OTHER;
 	word->text = behind > p + n + 1 && end > behind
 		? al_format(arena, "%.*s %s", (int)n, p, unit->name)
@@ -208,7 +210,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 		if (isdigit((unsigned char)*p))
 			p = read_number(text, p, arena, &word);
 		else if (strncmp(p, "->", 2) == 0) {
-			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = "\u2192"};
+			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = arrow};
 			p += 2;
 		} else if (is_letter(*p))
 			p = read_letters(p, arena, &word);
@@ -249,6 +251,16 @@ bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
 {
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
 		&& strcmp(s->words[at].text, text) == 0;
+}
+
+size_t al_sentence_aside(const struct al_sentence *s, size_t at)
+{
+	enum { MOST = 6 };
+
+	for (size_t i = at + 1; al_sentence_is(s, at, "(") && i <= at + MOST; i++)
+		if (al_sentence_is(s, i, ")"))
+			return i;
+	return 0;
 }
 
 const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
