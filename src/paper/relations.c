@@ -550,7 +550,8 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 		&& (is_signed
 			|| (word->kind == AL_WORD_NUMBER
 				&& (has_near(s, at, 2, AL_WORDS_FALLING)
-					|| has_near(s, at, 2, AL_WORDS_RISING))));
+					|| has_near(s, at, 2, AL_WORDS_RISING)
+					|| has_near(s, at, 2, AL_WORDS_GAPS))));
 }
 
 /* "(7.81 vs 7.74, +0.07)"; it counts where it holds to its last digit. */

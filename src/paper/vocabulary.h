@@ -37,7 +37,7 @@ struct al_paper_heads {
 	LIST(BITS, bits) LIST(DIVIDED, divided) LIST(MINUS, minus) \
 	LIST(BEFORE_NUMBERS, before_numbers) LIST(OF, of) LIST(TIMES, times) \
 	LIST(OPERATORS, operators) LIST(EQUALS, equals) LIST(LINKS, links) \
-	LIST(UNITS, units) LIST(FALLING, falling) LIST(RISING, rising) \
+	LIST(UNITS, units) LIST(GAPS, gaps) LIST(FALLING, falling) LIST(RISING, rising) \
 	LIST(ABOUT, about) LIST(OF_TIME, of_time) LIST(QUANTITIES, quantities) \
 	LIST(OF_BYTES, of_bytes) LIST(BEFORE_CACHES, before_caches) \
 	LIST(OF_CACHES, of_caches) LIST(CONDITIONS, conditions) \
