@@ -80,11 +80,22 @@ static bool read_quantity(const char *text, struct al_paper_number *out)
 	return true;
 }
 
+/* "4.8 avg" in a row of sums is a number of another kind. */
+static bool is_other_summary(const struct al_paper_grid *g, const char *text)
+{
+	const struct al_paper_list *words =
+		&g->sheet->subjects->vocabulary.words[AL_WORDS_SUMMARIES];
+
+	return al_find_name(unit_behind(text), (const char *const *)words->items, words->n) >= 0;
+}
+
 static void read_number(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
 {
 	const size_t sign = sign_length(text);
 	struct al_paper_cell cell;
 
+	if (is_other_summary(g, text + sign))
+		return;
 	if (!read_quantity(text + sign, out)) {
 		if (!al_paper_cell_number(g->arena, text + sign, &cell))
 			return;
