@@ -335,7 +335,9 @@ static const char *compare_loosely(struct relations *r, const struct al_pair *pa
 		&& direction_at(r->s, at) != 0;
 
 	*out = AL_UNDERIVABLE;
-	if ((is_change && direction_at(r->s, at) * direction < 0)
+	/* "at 50 % eviction (40 % vs. 60 %)" */
+	if ((is_of_percent && direction_at(r->s, at) == 0 && !is_telling(said))
+		|| (is_change && direction_at(r->s, at) * direction < 0)
 		|| (significant_digits(said) < 2 && !is_explicit
 			&& (off > 0.02 * point || !is_near)))
 		return "";
