@@ -174,8 +174,14 @@ bool al_paper_is_other(const struct al_paper_vocabulary *v, struct al_arena *are
 const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *v,
 	struct al_arena *arena, const char *head)
 {
-	return al_paper_heads_find(v->heads, al_paper_is_other(v, arena, head) ? 0 : v->n_heads,
-		al_paper_head_normal(arena, head));
+	const char *normal = al_paper_head_normal(arena, head);
+	const struct al_paper_heads *found = al_paper_heads_find(v->heads, v->n_heads, normal);
+
+	/* "GQA ratio" is no ratio of two measurements */
+	return !al_paper_is_other(v, arena, head)
+			|| al_find_name(normal, found->names, found->n_names) >= 0
+		? found
+		: al_paper_heads_find(v->heads, 0, normal);
 }
 
 /* ---- facts of heads ---- */
