@@ -173,7 +173,11 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 			i += n_name + n_fraction;
 		} else if (n_unseen)
 			i += n_unseen;
-		else if (stand_in) {
+		else if (i + 2 < length && memcmp(text + i, "\\,", 2) == 0
+			&& is_letter(text[i + 2])) {
+			al_text_add(&out, " "); /* "12.9\,tok/s", not "16\,384" */
+			i += 2;
+		} else if (stand_in) {
 			al_text_add(&out, stand_in->plain);
 			i += strlen(stand_in->markup);
 		} else if (text[i] == '\\')

@@ -114,9 +114,13 @@ static bool is_of_same(const struct al_sentence *s, const struct al_pair *pair, 
 /* "(5 vs. 13 GB)": a ratio in front of it is of these. */
 static bool is_in_brackets(const struct al_sentence *s, const struct al_pair *pair)
 {
-	const size_t about = pair->first > 0 && al_sentence_is(s, pair->first - 1, "~");
+	static const char *const passed[] = {"~", ",", "e", "g", "i", "."};
+	size_t i = pair->first;
 
-	return al_sentence_is(s, pair->first - about - 1, "(");
+	while (i > 0 && s->words[i - 1].kind <= AL_WORD_SIGN
+		&& al_find_name(s->words[i - 1].text, passed, N_OF(passed)) >= 0)
+		i--;
+	return i > 0 && al_sentence_is(s, i - 1, "(");
 }
 
 /* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
@@ -348,7 +352,8 @@ static const char *compare_loosely(struct relations *r, const struct al_pair *pa
 	else if (is_near && found.low <= said->value + half && found.high >= said->value - half
 		&& found.high - found.low < 0.2 * point)
 		*out = AL_CONSISTENT;
-	else if (is_near && is_of_percent && said->digits > 0
+	else if ((is_near || has_sign(r->s, at, "+") || has_sign(r->s, at, "-")) && is_of_percent
+		&& said->digits > 0
 		&& fabs(fabs(pair->after.value - pair->before.value) - said->value)
 			< half * (1 + 1e-9)) {
 		*out = AL_CONSISTENT;
@@ -373,7 +378,7 @@ static bool is_slip(struct relations *r, const struct al_pair *pair, size_t at)
 				.digits = said->digits});
 }
 
-/* Does the statement hold of any pair of the sentence? Then it is no error of this one. */
+/* Does the statement hold of any pair of the sentence? Then it is of that one. */
 static bool holds_elsewhere(struct relations *r, const struct al_word *said)
 {
 	const size_t at = (size_t)(said - r->s->words);
@@ -386,8 +391,11 @@ static bool holds_elsewhere(struct relations *r, const struct al_word *said)
 		if (!can_divide(pair))
 			continue;
 		(void)compare_loosely(r, pair, at, &verdict);
-		if (verdict != AL_UNDERIVABLE)
-			return true;
+		if (verdict == AL_UNDERIVABLE)
+			continue;
+		if (is_telling(said))
+			add(r, pair, said, verdict, "");
+		return true;
 	}
 	return false;
 }
@@ -568,7 +576,8 @@ static bool read_difference(struct relations *r, size_t at, int which)
 	for (size_t i = 0; i < n_pairs; i++) {
 		const struct al_pair *p = &pairs[i];
 		if (p->said > 0 || p->is_share || p->before.kind != AL_WORD_NUMBER
-			|| find_gap(r->s, p, at) > UNITS
+			|| find_gap(r->s, p, at)
+				> (has_near(r->s, at, 2, AL_WORDS_GAPS) ? OTHERS : UNITS)
 			|| (*said->family && strcmp(said->family, p->after.family) != 0)
 			|| fabs(point_of(p, said) - value) > half
 			|| direction_at(r->s, at) * (p->after.value - p->before.value) < 0)
@@ -619,7 +628,9 @@ static bool read_bits_as_factor(struct relations *r, size_t at)
 		const double bits = s->words[count].value;
 		if (!al_sentence_is(s, i, "bit") && !al_sentence_is(s, i, "bits"))
 			continue;
-		const bool is_next = i + 2 == at && al_sentence_is(s, i + 1, "(");
+		const bool is_next = (i + 2 == at && al_sentence_is(s, i + 1, "("))
+			|| al_sentence_is(s, at + 1, "compression")
+			|| al_sentence_is(s, at + 2, "compression");
 		return s->words[at].kind == AL_WORD_TIMES && s->words[count].kind >= AL_WORD_NUMBER
 			&& bits >= 1 && bits <= 16 && (is_next || is_telling(&s->words[at]))
 			&& (add_restated(r, at, 16 / bits) || add_restated(r, at, 32 / bits));
