@@ -109,15 +109,17 @@ static bool parse_whole(const char *text, const char *option, int64_t least, int
 	return true;
 }
 
-static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,
-	struct al_error *err)
+static bool read_ranks(struct al_arena *arena, const struct al_compress_words *o,
+	struct al_compress_options *out, struct al_error *err)
 {
-	if (!text)
+	const char *option = o->leaves_heads ? "heads" : "rank";
+
+	if (!o->ranks)
 		return true;
-	char **items = al_option_split(arena, text, &out->n_ranks);
+	char **items = al_option_split(arena, o->ranks, &out->n_ranks);
 	int64_t *ranks = al_new_array(arena, int64_t, out->n_ranks);
 	for (size_t i = 0; i < out->n_ranks; i++)
-		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
+		if (!parse_whole(items[i], option, 1, &ranks[i], err))
 			return false;
 	out->ranks = ranks;
 	return true;
@@ -325,7 +327,7 @@ static void apply_quality(struct al_compress_words *o, enum al_method method)
 		o->refit = (int)refit;
 }
 
-/* Where nothing else says how much gqa leaves, --heads N does. */
+/* Where no other option sets how much gqa leaves, --heads N does. */
 static void apply_heads(struct al_compress_words *o, enum al_method method)
 {
 	o->leaves_heads = method == AL_METHOD_GQA && o->layout.heads
@@ -356,7 +358,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_words *o,
 			.n_restarts = (size_t)o->restarts,
 			.seed = (uint64_t)o->seed},
 	};
-	if (!read_ranks(&session->arena, o->ranks, out, err)
+	if (!read_ranks(&session->arena, o, out, err)
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
 		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)

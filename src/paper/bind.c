@@ -296,7 +296,7 @@ static bool is_arithmetic(const char *value)
 	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
 }
 
-/* Why a claim can't be judged, whatever the map says: no number is printed, or its arithmetic has
+/* Why a claim can't be judged, with any map: no number is printed, or its arithmetic has
  * no value ("1/0", "(2"). NULL: it can. */
 static const char *find_fault(struct al_arena *arena, const struct al_paper_claim *claim)
 {
