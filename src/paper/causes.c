@@ -175,6 +175,18 @@ void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *co
 	counts->numbers++;
 }
 
+void al_paper_add_holding(struct al_paper_findings *out, struct al_lint_counts *counts,
+	const struct al_word *said, double right, enum al_verdict verdict)
+{
+	al_paper_findings_add(out,
+		(struct al_paper_finding){.line = said->line,
+			.printed = al_strdup(out->arena, said->text),
+			.expected = al_paper_expected(out->arena, right, said->digits),
+			.verdict = al_verdict_names[verdict]});
+	counts->verdicts[verdict]++;
+	counts->numbers++;
+}
+
 bool al_paper_is_digit_slip(struct al_arena *arena, const struct al_paper_suspect *suspect)
 {
 	const struct al_paper_cause cause = al_paper_find_cause(arena, suspect);

@@ -82,6 +82,10 @@ bool al_paper_is_digit_slip(struct al_arena *arena, const struct al_paper_suspec
 void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *counts,
 	const struct al_paper_suspect *suspect, const struct al_paper_finding *found);
 
+/* Adds a number of a sentence that follows, from rounded ones perhaps. */
+void al_paper_add_holding(struct al_paper_findings *out, struct al_lint_counts *counts,
+	const struct al_word *said, double right, enum al_verdict verdict);
+
 /* The right number, printed as the wrong one is. */
 const char *al_paper_instead(struct al_arena *arena, const char *printed, double right, int digits);
 

@@ -395,18 +395,6 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 	return found;
 }
 
-static void add(const struct al_paper_suspect *suspect, size_t line, enum al_verdict verdict,
-	struct al_paper_findings *out, struct al_lint_counts *counts)
-{
-	al_paper_findings_add(out,
-		(struct al_paper_finding){.line = line,
-			.printed = suspect->printed,
-			.expected = al_paper_expected(out->arena, suspect->right, suspect->digits),
-			.verdict = al_verdict_names[verdict]});
-	counts->verdicts[verdict]++;
-	counts->numbers++;
-}
-
 /* "2 x 32768 x 28 x 4096 x 2 = 7.5 GB", of nothing that may be a part or in other formats. */
 static bool is_half(const struct al_sentence *s, const struct value *value,
 	const struct al_paper_suspect *suspect, struct al_arena *arena)
@@ -461,7 +449,7 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 		|| (verdict == AL_CONSISTENT && claim->is_marked);
 
 	if (is_told)
-		add(&suspect, printed->line, verdict, out, counts);
+		al_paper_add_holding(out, counts, printed, suspect.right, verdict);
 	else if (cause)
 		al_paper_add_wrong(out, counts, &suspect,
 			&(struct al_paper_finding){.line = printed->line,

@@ -30,7 +30,7 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 	return g->columns[r->t].is_whole;
 }
 
-double al_paper_form_share(const struct al_paper_grid *g, const struct al_paper_relation *r)
+double al_paper_form_slack(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
 	const bool is_rounded = r->form >= AL_FORM_PERCENT && r->form < AL_FORM_SUM
 		&& r->form != AL_FORM_INVERSE && r->form != AL_FORM_PRODUCT;
@@ -216,7 +216,7 @@ static double freedom_of_sum(const struct al_paper_grid *g, const struct al_pape
 
 /* No more than by what it is made of: by one of the two, the other being what it is. A factor's
  * news is how far it is from 1. */
-double al_paper_form_freedom(const struct al_paper_grid *g, const struct al_paper_relation *r,
+double al_paper_form_spread(const struct al_paper_grid *g, const struct al_paper_relation *r,
 	size_t row, const struct al_paper_range *range, bool is_named)
 {
 	const double value = fabs(al_paper_grid_at(g, row, r->t)->value);

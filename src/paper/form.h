@@ -56,11 +56,11 @@ bool al_paper_form_expect(const struct al_paper_grid *grid, const struct al_pape
 
 /* By how much the number of the row would vary if the relation were none; is_named: a number of
  * what the column is called, of another origin. */
-double al_paper_form_freedom(const struct al_paper_grid *grid, const struct al_paper_relation *r,
+double al_paper_form_spread(const struct al_paper_grid *grid, const struct al_paper_relation *r,
 	size_t row, const struct al_paper_range *range, bool is_named);
 
 /* How much of its rounding the number itself may be off. */
-double al_paper_form_share(const struct al_paper_grid *grid, const struct al_paper_relation *r);
+double al_paper_form_slack(const struct al_paper_grid *grid, const struct al_paper_relation *r);
 
 /* The factor that most rows from `first` on agree on; false: none is. */
 bool al_paper_form_fit(const struct al_paper_grid *grid, struct al_paper_relation *r, size_t first);

@@ -73,6 +73,80 @@ static const struct al_record head_record = {
 static const struct al_field word_fields[] = {AL_WORD_LISTS(WORDS)};
 static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
 
+/* "{versus}" */
+static bool find_list(struct al_paper_step *step, const char *word, struct al_error *err)
+{
+	for (size_t i = 0; i < AL_N_WORDS; i++) {
+		const char *key = word_fields[i].key;
+		if (word[0] == '{' && strncmp(word + 1, key, strlen(key)) == 0
+			&& strcmp(word + 1 + strlen(key), "}") == 0) {
+			step->kind = AL_STEP_LISTED;
+			step->list = (enum al_paper_words)i;
+			return true;
+		}
+	}
+	return word[0] != '{' || al_fail(err, AL_EINPUT, "unknown list %s", word);
+}
+
+/* "#", "to/2" */
+static bool read_step(struct al_paper_step *step, char *word, struct al_error *err)
+{
+	char *most = strrchr(word, '/');
+	int64_t number = 0;
+
+	if (most) {
+		*most = '\0';
+		if (al_read_digits(most + 1, &number) == 0)
+			return al_fail(err, AL_EINPUT, "found \"%s\", expected a number", most + 1);
+	}
+	*step = (struct al_paper_step){AL_STEP_WORD, word, 0, (size_t)number};
+	if (strcmp(word, "#") == 0)
+		step->kind = AL_STEP_NUMBER;
+	if (strcmp(word, "%") == 0)
+		step->kind = AL_STEP_STATEMENT;
+	return find_list(step, word, err);
+}
+
+static bool find_form(void *context, const char *text, void *out, struct al_error *err)
+{
+	struct al_paper_pair_form *form = out;
+	char *rest = al_strdup(context, text), *word;
+
+	for (size_t n = 0; (word = strtok_r(rest, " ", &rest)); n++) {
+		if (n + 1 == sizeof(form->steps) / sizeof(*form->steps))
+			return al_fail(err, AL_EINPUT, "\"%s\" has more than four steps", text);
+		if (!read_step(&form->steps[n], word, err))
+			return false;
+	}
+	return true;
+}
+
+static const char *const nearness[] = {"sure", "loose", "far"};
+#define AT(member) offsetof(struct al_paper_pair_form, member)
+static const struct al_field pair_fields[] = {
+	{AL_KEY("form", BY, 0), .find = find_form},
+	{AL_KEY("is", WORD, AT(nearness)), AL_WORDS(nearness)},
+	{AL_KEY("old_first", BOOLEAN, AT(is_old_first))},
+	{AL_KEY("share", BOOLEAN, AT(is_share))},
+};
+#undef AT
+static const struct al_record pair_record = {
+	.fields = AL_FIELDS(pair_fields),
+	.size = sizeof(struct al_paper_pair_form),
+};
+
+#define AT(member) offsetof(struct al_paper_fraction, member)
+static const struct al_field fraction_fields[] = {
+	{AL_KEY("words", LIST, AT(words)), .n_offset = AT(n_words)},
+	{AL_KEY("p", WHOLE, AT(p)), .least = 1},
+	{AL_KEY("q", WHOLE, AT(q)), .least = 1},
+};
+#undef AT
+static const struct al_record fraction_record = {
+	.fields = AL_FIELDS(fraction_fields),
+	.size = sizeof(struct al_paper_fraction),
+};
+
 #define AT(member) offsetof(struct al_paper_vocabulary, member)
 static const struct al_field fields[] = {
 	{AL_KEY("heads", LIST, AT(heads)), .n_offset = AT(n_heads), .record = &head_record},
@@ -83,6 +157,9 @@ static const struct al_field fields[] = {
 	{AL_KEY("vendors", LIST, AT(vendors)), .n_offset = AT(n_vendors)},
 	{AL_KEY("endings", LIST, AT(endings)), .n_offset = AT(n_endings)},
 	{AL_KEY("remarks", LIST, AT(remarks)), .n_offset = AT(n_remarks)},
+	{AL_KEY("pairs", LIST, AT(pairs)), .n_offset = AT(n_pairs), .record = &pair_record},
+	{AL_KEY("fractions", LIST, AT(fractions)), .n_offset = AT(n_fractions),
+		.record = &fraction_record},
 	{AL_KEY("words", RECORD, AT(words)), .record = &word_record},
 };
 #undef AT

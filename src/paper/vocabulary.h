@@ -48,10 +48,40 @@ struct al_paper_heads {
 	LIST(FAMILIES, families) LIST(OF_LAYERS, of_layers) LIST(GROUPS, groups) \
 	LIST(LETTERS_L, letters_l) LIST(LETTERS_D, letters_d) LIST(LETTERS_H, letters_h) \
 	LIST(PARAMETERS, parameters) LIST(PARTS, parts) LIST(ACTIVE, active) \
-	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized)
+	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized) LIST(COUNTS, counts) \
+	LIST(ABBREVIATIONS, abbreviations) LIST(LISTED, listed) LIST(BEFORE_PAIRS, before_pairs)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
+
+/* How two numbers appear in a sentence: "from # to #". */
+struct al_paper_pair_form {
+	struct al_paper_step {
+		enum {
+			AL_STEP_NONE, /* the form ends */
+			AL_STEP_NUMBER,
+			AL_STEP_STATEMENT, /* about the two */
+			AL_STEP_WORD,
+			AL_STEP_LISTED, /* a word of a list */
+		} kind;
+		const char *word;
+		enum al_paper_words list;
+		size_t most; /* words in front of it that are passed over */
+	} steps[5]; /* the last is none */
+	enum {
+		AL_PAIR_SURE,
+		AL_PAIR_LOOSE, /* the two may be of something else than a statement next to them */
+		AL_PAIR_FAR, /* so they are most likely: what holds counts, no more */
+	} nearness;
+	bool is_old_first, is_share;
+};
+
+/* "two thirds" */
+struct al_paper_fraction {
+	const char **words;
+	size_t n_words;
+	int64_t p, q;
+};
 
 struct al_paper_vocabulary {
 	/* The first that fits counts; columns: of maps; relations: of columns to others. */
@@ -63,6 +93,9 @@ struct al_paper_vocabulary {
 	size_t n_vendors, n_endings;
 	const char **remarks; /* in brackets behind a model's name: the same model */
 	size_t n_remarks;
+	struct al_paper_pair_form *pairs;
+	struct al_paper_fraction *fractions;
+	size_t n_pairs, n_fractions;
 	struct al_paper_list {
 		const char **items;
 		size_t n;

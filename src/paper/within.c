@@ -191,7 +191,7 @@ static double digits_of(const struct within *w, const struct al_paper_relation *
 	const struct al_paper_range *range, bool is_named)
 {
 	const double half = at(w, row, r->t)->half;
-	const double free = al_paper_form_freedom(&w->grid, r, row, range, is_named)
+	const double free = al_paper_form_spread(&w->grid, r, row, range, is_named)
 		+ (is_named ? 1e-300 : 2 * half);
 
 	return -log10(fmin((range->high - range->low + 2 * half) / free, 1));
@@ -231,7 +231,7 @@ static bool is_enough(const struct within *w, const struct al_paper_relation *r,
 /* A value again is no more evidence of what is named, and a factor takes one row to be known. */
 static bool try(const struct within *w, const struct al_paper_relation *r, struct trial *out)
 {
-	const double share = al_paper_form_share(&w->grid, r);
+	const double share = al_paper_form_slack(&w->grid, r);
 	const bool is_multiple = r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL,
 		   is_named = w->named >> r->form & 1 || is_multiple;
 	double last = NAN, most = 0;
@@ -332,7 +332,7 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 /* What sums up other rows is counted where it follows. */
 static void add_holding(struct within *w, const struct al_paper_relation *r)
 {
-	const double share = al_paper_form_share(&w->grid, r);
+	const double share = al_paper_form_slack(&w->grid, r);
 	struct al_paper_range range;
 
 	for (size_t i = 0; i < w->grid.n_rows; i++) {

@@ -151,22 +151,17 @@ static const char *read_number(const char *text, const char *p, struct al_arena 
 	return end;
 }
 
-/* "three" is a count as 3 is. */
-static void read_count(struct al_word *word)
+static bool has_word(const struct al_paper_list *list, const char *word, int *place)
 {
-	static const char *const counts[] = {"two", "three", "four", "five", "six", "seven",
-		"eight", "nine", "ten", "eleven", "twelve"};
-	const int found = al_find_name(word->text, counts, sizeof(counts) / sizeof(*counts));
-
-	if (found < 0)
-		return;
-	word->kind = AL_WORD_NUMBER;
-	word->value = found + 2;
-	word->family = "";
+	*place = al_find_name(word, (const char *const *)list->items, list->n);
+	return *place >= 0;
 }
 
-static const char *read_letters(const char *p, struct al_arena *arena, struct al_word *word)
+/* "three" is a count as 3 is. */
+static const char *read_letters(const struct al_sentence *s, const char *p, struct al_arena *arena,
+	struct al_word *word)
 {
+	int place;
 	size_t n = 0;
 
 	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
@@ -175,17 +170,12 @@ static const char *read_letters(const char *p, struct al_arena *arena, struct al
 	for (size_t i = 0; i < n; i++)
 		lower[i] = (char)tolower((unsigned char)lower[i]);
 	*word = (struct al_word){.kind = AL_WORD_LETTERS, .text = lower};
-	read_count(word);
+	if (has_word(&s->vocabulary->words[AL_WORDS_COUNTS], lower, &place))
+		*word = (struct al_word){.kind = AL_WORD_NUMBER,
+			.text = lower,
+			.value = place + 2,
+			.family = ""};
 	return p + n;
-}
-
-static bool is_abbreviation(const struct al_word *word)
-{
-	static const char *const known[] = {"vs", "e", "g", "i", "cf", "ca", "fig", "tab", "eq",
-		"sec", "approx", "al", "resp", "no"};
-
-	return word->kind == AL_WORD_LETTERS
-		&& al_find_name(word->text, known, sizeof(known) / sizeof(*known)) >= 0;
 }
 
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
@@ -200,10 +190,11 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			continue;
 		}
 		const bool is_joined = p > text && !isspace((unsigned char)p[-1]);
+		const bool is_abbreviated = *p == '.' && s->n > 0
+			&& al_sentence_has(s, s->n - 1, AL_WORDS_ABBREVIATIONS);
 		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
-			&& (is_joined || *p != '.')
-			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
-		if (*p == '.' && !ends && s->n > 0 && is_abbreviation(&s->words[s->n - 1])) {
+			&& (is_joined || *p != '.') && !is_abbreviated;
+		if (is_abbreviated) {
 			p++;
 			continue;
 		}
@@ -213,7 +204,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = arrow};
 			p += 2;
 		} else if (is_letter(*p))
-			p = read_letters(p, arena, &word);
+			p = read_letters(s, p, arena, &word);
 		else
 			word = (struct al_word){.kind = AL_WORD_SIGN,
 				.text = al_strndup(arena, p++, 1)};
@@ -231,11 +222,10 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
 {
-	const struct al_paper_list *words = &s->vocabulary->words[list];
+	int place;
 
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
-		&& al_find_name(s->words[at].text, (const char *const *)words->items, words->n)
-		>= 0;
+		&& has_word(&s->vocabulary->words[list], s->words[at].text, &place);
 }
 
 bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
@@ -245,6 +235,12 @@ bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
 		if (al_sentence_has(s, i, list))
 			return true;
 	return false;
+}
+
+bool al_sentence_has_near(const struct al_sentence *s, size_t at, size_t reach,
+	enum al_paper_words list)
+{
+	return al_sentence_has_any(s, at > reach ? at - reach : 0, at + reach + 1, list);
 }
 
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)

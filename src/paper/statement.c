@@ -1,0 +1,180 @@
+/* A statement about a pair of numbers: what it says, and how near to the pair it does. */
+#include "paper/statement.h"
+
+/* ---- what is between them ---- */
+
+enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
+{
+	enum { MOST_LINKS = 6, MOST = 10 };
+	enum al_gap found = AL_GAP_LINKS;
+	size_t n = 0;
+
+	for (size_t i = from; i < to && found != AL_GAP_APART; i++) {
+		const size_t aside = al_sentence_aside(s, i);
+		if (aside > 0 && aside < to) { /* "(ctx=256)" */
+			found = AL_GAP_OTHERS;
+			i = aside;
+			continue;
+		}
+		if (++n > MOST)
+			return AL_GAP_APART;
+		const bool is_setting = i > from
+			&& (al_sentence_is(s, i - 1, "at") || s->words[i].is_joined)
+			&& !al_sentence_is(s, i - 1, "(");
+		const enum al_gap gap = al_sentence_has(s, i, AL_WORDS_LINKS) ? AL_GAP_LINKS
+			: al_sentence_has(s, i, AL_WORDS_UNITS)		      ? AL_GAP_UNITS
+			: s->words[i].kind <= AL_WORD_SIGN
+				|| (is_setting && s->words[i].kind != AL_WORD_PERCENT)
+			? AL_GAP_OTHERS
+			: AL_GAP_APART;
+		found = gap > found ? gap : found;
+	}
+	return n > MOST_LINKS && found < AL_GAP_OTHERS ? AL_GAP_OTHERS : found;
+}
+
+/* The quantity that a word names, or NULL. A ratio of it doesn't judge a pair of another one. */
+static const char *quantity_of(const struct al_sentence *s, size_t at)
+{
+	if (at >= s->n || s->words[at].kind != AL_WORD_LETTERS)
+		return NULL;
+	const struct al_paper_list *known = &s->vocabulary->words[AL_WORDS_QUANTITIES];
+	for (size_t i = 0; i < known->n; i++) {
+		const size_t n = strlen(known->items[i]);
+		const char *rest = s->words[at].text + n;
+		if (strncmp(s->words[at].text, known->items[i], n) == 0
+			&& (!*rest || strcmp(rest, "s") == 0))
+			return known->items[i];
+	}
+	return NULL;
+}
+
+/* "4x the parameters", "60 % fewer parameters". */
+static const char *quantity_behind(const struct al_sentence *s, size_t at)
+{
+	enum { MOST = 4 };
+
+	for (size_t i = at + 1; i < s->n && i <= at + MOST; i++) {
+		if (s->words[i].kind != AL_WORD_LETTERS)
+			return NULL;
+		if (quantity_of(s, i))
+			return quantity_of(s, i);
+	}
+	return NULL;
+}
+
+bool al_statement_is_of_same(const struct al_sentence *s, const struct al_pair *pair, size_t at)
+{
+	const char *said = quantity_behind(s, at);
+	const char *behind = quantity_of(s, pair->last + 1);
+	const char *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : NULL;
+	const bool is_from = al_sentence_is(s, pair->first, "from");
+	const struct al_paper_list *of_bytes = &s->vocabulary->words[AL_WORDS_OF_BYTES];
+
+	if (!said || said == behind || said == before)
+		return true;
+	const bool has_bytes = strcmp(pair->before.family, "bytes") == 0
+		|| (behind && strcmp(behind, "byte") == 0);
+	if (has_bytes && al_find_name(said, (const char *const *)of_bytes->items, of_bytes->n) >= 0)
+		return true;
+	/* "4x fewer parameters: 1,000 instead of 4,000" */
+	return !is_from && !behind && !before;
+}
+
+/* "(5 vs. 13 GB)": a ratio in front of it is of these. */
+bool al_pair_is_in_brackets(const struct al_sentence *s, const struct al_pair *pair)
+{
+	size_t i = pair->first;
+
+	while (i > 0 && al_sentence_has(s, i - 1, AL_WORDS_BEFORE_PAIRS))
+		i--;
+	return i > 0 && al_sentence_is(s, i - 1, "(");
+}
+
+/* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
+ * rates alone. */
+enum al_gap al_statement_gap(const struct al_sentence *s, const struct al_pair *pair, size_t at)
+{
+	if (pair->said > 0)
+		return pair->said == at ? AL_GAP_LINKS : AL_GAP_APART;
+	const bool is_of_time = al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
+	const bool has_brackets = pair->is_loose && al_pair_is_in_brackets(s, pair);
+
+	if ((is_of_time && !pair->is_of_time && !has_brackets)
+		|| (at >= pair->first && at <= pair->last)
+		|| (pair->is_loose && at < pair->first && !has_brackets))
+		return AL_GAP_APART;
+	if (at > pair->last)
+		return al_gap_between(s, pair->last + 1, at);
+	/* "the last 10%: from 2 to 1.8" */
+	const enum al_gap gap = al_gap_between(s, at + 1, pair->first);
+	for (size_t i = at + 1; i < pair->first && gap == AL_GAP_OTHERS; i++)
+		if (al_sentence_is(s, i, ":") || al_sentence_is(s, i, ","))
+			return AL_GAP_APART;
+	return gap;
+}
+
+/* ---- what it says ---- */
+
+/* "+0.1%", "-26.6%": has it this sign? */
+bool al_statement_has_sign(const struct al_sentence *s, size_t at, const char *sign)
+{
+	return at > 0 && s->words[at].is_joined && strcmp(s->words[at - 1].text, sign) == 0;
+}
+
+/* -1: it falls, 1: it rises, 0: unknown. */
+int al_statement_direction(const struct al_sentence *s, size_t at)
+{
+	const bool falls = al_sentence_has_near(s, at, 3, AL_WORDS_FALLING)
+		|| al_statement_has_sign(s, at, "-") || al_statement_has_sign(s, at, "\u2212");
+	const bool rises = al_sentence_has_near(s, at, 3, AL_WORDS_RISING)
+		|| al_statement_has_sign(s, at, "+");
+
+	return rises - falls;
+}
+
+int al_significant_digits(const struct al_word *word)
+{
+	return (int)floor(log10(fmax(word->value, 1e-9))) + 1 + word->digits;
+}
+
+/* Zeros at the end of "20x" and "100 %" tell nothing. */
+bool al_statement_is_telling(const struct al_word *word)
+{
+	double value = word->value;
+	int digits = al_significant_digits(word);
+
+	for (; word->digits == 0 && digits > 1 && fmod(value, 10) == 0; value /= 10)
+		digits--;
+	return digits >= 2;
+}
+
+bool al_statement_has_direction(const struct al_sentence *s, size_t at)
+{
+	return al_sentence_has(s, at, AL_WORDS_FALLING) || al_sentence_has(s, at, AL_WORDS_RISING);
+}
+
+/* "a 73 % reduction in 1 - x", "4x of its size" */
+static bool has_object(const struct al_sentence *s, size_t at)
+{
+	const size_t next = at + 1 + al_statement_has_direction(s, at + 1);
+
+	return al_sentence_is(s, next, "in") || al_sentence_is(s, next, "of");
+}
+
+/* Then it is counted where it holds, and called wrong for a single digit alone. */
+bool al_statement_is_loose(const struct al_sentence *s, const struct al_pair *pair, size_t at)
+{
+	const bool has_unit = pair->before.scale > 0 && pair->after.scale > 0;
+
+	/* "drops 4x from 256 to 2048 tokens": what drops is something else */
+	const bool is_told = pair->first > 0 && al_sentence_is(s, pair->first - 1, ":");
+	if (!pair->is_share && (has_object(s, at) || (at < pair->first && !has_unit && !is_told)))
+		return true;
+	const bool is_sure = !pair->is_loose
+		|| (has_unit && al_pair_is_in_brackets(s, pair)
+			&& s->words[at].kind == AL_WORD_TIMES);
+
+	return !is_sure || al_statement_gap(s, pair, at) != AL_GAP_LINKS
+		|| pair->before.kind != AL_WORD_NUMBER
+		|| al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
+}
