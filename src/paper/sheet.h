@@ -65,6 +65,13 @@ bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet);
 /* A number as a cell prints it, without what comes after it; false: it prints none. */
 bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_paper_cell *out);
 
+/* Is the text a number, with its unit or without? */
+bool al_paper_is_number(struct al_arena *arena, const char *text);
+
+/* Adds the cells of a row; `section`: the model that a line above it names, or NULL (rows.c). */
+void al_paper_sheet_add_row(struct al_paper_sheet *sheet, size_t index,
+	const struct al_paper_subject *section);
+
 /* Does a label name what others are compared with? "Full", "FP16", or nothing. */
 bool al_paper_is_baseline(const char *label);
 

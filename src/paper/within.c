@@ -4,269 +4,32 @@
  * nearly all rows is meant, and the row in which it fails is named. */
 #include "paper/within.h"
 
-#include "paper/form.h"
+#include "paper/trial.h"
 #include "scenario/scenario.h"
-
-/* Which row others refer to: one that the column's head names, or that it marks; one with a
- * baseline's label; the first of a group; the last. */
-enum { IN_HEAD, MARKED, LABELLED, OF_GROUP, LAST, N_BASES };
 
 enum { LEAST_ROWS = 2, MOST_ROWS = 20000, MOST_TURNED = 200 };
 enum { MOST_COLUMNS = 24, MOST_TERMS = 64 };
 
 /* Forms by which a column may be what it is called. */
-#define BIT_OF(form) (1u << (form))
-#define BIT(form) BIT_OF(AL_FORM_##form)
 enum {
-	OF_FACTOR = BIT(RATIO) | BIT(INVERSE) | BIT(LARGER) | BIT(PRODUCT),
-	OF_PERCENT = BIT(FALL) | BIT(RISE) | BIT(PERCENT) | BIT(DIFFERENCE) | BIT(POINTS)
-		| BIT(SHARE),
-	OF_NAMED = BIT(POINTS) | BIT(LARGER) | BIT(SHARE), /* forms that only names give */
-	OF_NAMED_BASE = OF_NAMED | BIT(DIFFERENCE),
-	OF_BASE = BIT(DIFFERENCE) | BIT(POINTS) | BIT(RATIO) | BIT(PERCENT) | BIT(FALL) | BIT(RISE)
-		| BIT(INVERSE),
-	OF_TWO = (OF_BASE & ~BIT(INVERSE)) | BIT(LARGER) | BIT(PRODUCT),
-	OF_ONE = BIT(SHARE) | BIT(MULTIPLE) | BIT(RECIPROCAL),
+	OF_FACTOR = AL_BIT(RATIO) | AL_BIT(INVERSE) | AL_BIT(LARGER) | AL_BIT(PRODUCT),
+	OF_PERCENT = AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(PERCENT) | AL_BIT(DIFFERENCE)
+		| AL_BIT(POINTS) | AL_BIT(SHARE),
+	OF_NAMED = AL_BIT(POINTS) | AL_BIT(LARGER) | AL_BIT(SHARE), /* forms that only names give */
+	OF_NAMED_BASE = OF_NAMED | AL_BIT(DIFFERENCE),
+	OF_BASE = AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(RATIO) | AL_BIT(PERCENT)
+		| AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(INVERSE),
+	OF_TWO = (OF_BASE & ~AL_BIT(INVERSE)) | AL_BIT(LARGER) | AL_BIT(PRODUCT),
+	OF_ONE = AL_BIT(SHARE) | AL_BIT(MULTIPLE) | AL_BIT(RECIPROCAL),
 };
-
-struct within {
-	struct al_paper_grid grid;
-	size_t *bases[N_BASES]; /* [n_rows]: rows of reference */
-	bool is_sure[N_BASES]; /* by the column that is looked at */
-	struct al_paper_number base; /* that its head gives */
-	bool *is_told; /* [n_rows]: a finding has the row */
-	bool *is_aggregate; /* [n_columns]: called a sum or a mean */
-	unsigned *forms, named; /* [2 n_columns]: that a column's name or unit allows, 0: it has
-				   none; those of the one that is looked at */
-	struct al_paper_relation *found; /* [2 n_columns] */
-	size_t n_found;
-	bool *is_found; /* [2 n_columns] */
-	enum pass {
-		ALL_HOLD,
-		MAY_FAIL, /* in a row, or two */
-		IS_NAMED, /* by the head, in all rows */
-	} pass;
-	struct al_paper_findings *out;
-	struct al_lint_counts *counts;
-};
-
-static const struct al_paper_number *at(const struct within *w, size_t row, size_t column)
-{
-	return al_paper_grid_at(&w->grid, row, column);
-}
-
-/* ---- rows of reference ---- */
-
-/* "1.0x", "100%", "0%", a dash: the row to which others refer. 1 alone is a number as any. */
-static bool is_mark(const struct al_paper_number *n)
-{
-	static const char *const dashes[] = {"\u2013", "\u2014", "\u00b10"};
-	const char *text = n->text ? n->text : "";
-
-	if (n->half > 0)
-		return (n->digits > 0 || strpbrk(text, "x%")) && (n->value == 1 || n->value == 100);
-	return !text[strspn(text, "-+0.%")] || al_paper_is_baseline(text)
-		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
-}
-
-/* The marked row before each; the last one for all where no other is marked; else the first row
- * before the marked ones. */
-static void find_marked(struct within *w, size_t column)
-{
-	size_t n = 0, base = 0;
-
-	for (size_t i = 0; i < w->grid.n_rows; i++)
-		if (is_mark(at(w, i, column))) {
-			base = i;
-			n++;
-		}
-	base = n == 1 && base == w->grid.n_rows - 1 ? base : 0;
-	for (size_t i = 0; i < w->grid.n_rows; i++) {
-		if (is_mark(at(w, i, column)))
-			base = i;
-		w->bases[MARKED][i] = base;
-	}
-	w->is_sure[MARKED] = n == 1;
-}
-
-/* "vs q8_0": the row of this label. */
-static void find_named(struct within *w, size_t column)
-{
-	const char *name = column < w->grid.n_columns ? w->grid.columns[column].name : "";
-	const char *head = al_paper_normal(w->grid.arena, name);
-	size_t found = 0, longest = 1;
-
-	w->base = al_paper_grid_base(&w->grid, name);
-	for (size_t i = 0; i < w->grid.n_rows; i++) {
-		const char *label = al_paper_normal(w->grid.arena, w->grid.labels[i]);
-		if (strlen(label) > longest && strstr(head, label)) {
-			found = i;
-			longest = strlen(label);
-		}
-	}
-	w->is_sure[IN_HEAD] = longest > 1;
-	for (size_t i = 0; i < w->grid.n_rows; i++)
-		w->bases[IN_HEAD][i] = found;
-}
-
-/* The first row with a base's label; the first one of each label, for those below it that have the
- * same or none; the last one. */
-static void find_bases(struct within *w)
-{
-	const size_t n = w->grid.n_rows;
-	size_t labelled = n - 1, group = 0;
-
-	for (size_t i = n; i-- > 0;)
-		labelled = al_paper_is_baseline(w->grid.labels[i]) && *w->grid.labels[i] ? i
-											 : labelled;
-	for (size_t i = 0; i < n; i++) {
-		const char *label = w->grid.labels[i];
-		group = *label && strcmp(label, w->grid.labels[group]) != 0 ? i : group;
-		w->bases[LABELLED][i] = labelled;
-		w->bases[OF_GROUP][i] = group;
-		w->bases[LAST][i] = n - 1;
-	}
-}
-
-/* Others follow from numbers that aren't changes or factors themselves; factors from changes,
- * too. */
-static bool may_be_source(const struct within *w, size_t column, size_t t, unsigned form)
-{
-	const struct al_paper_grid_column *c = &w->grid.columns[column], *to = &w->grid.columns[t];
-	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
-	const bool is_change = c->has_signs || (*c->unit == '%' && w->forms[column] & ~BIT(SHARE));
-
-	return isfinite(w->grid.columns[column].least) && column != t
-		&& is_factor == (form == BIT(PRODUCT) && is_of_factor)
-		&& (is_of_factor || !is_change);
-}
-
-/* ---- judging ---- */
-
-struct trial {
-	size_t n_hold, n_near, n_fail, failed[2]; /* near: cut off instead of rounded, perhaps */
-	double digits; /* that chance would have had to hit */
-};
-
-static bool is_within(const struct al_paper_number *t, const struct al_paper_range *range,
-	double slack)
-{
-	slack += 1e-9 * fabs(t->value);
-	return t->value >= range->low - slack && t->value <= range->high + slack;
-}
-
-/* A number that is the first of the others again shows no relation, nor does the mean of equal
- * ones. */
-static bool is_repeated(const struct within *w, const struct al_paper_relation *r, size_t row)
-{
-	const struct al_paper_number *t = at(w, row, r->t);
-
-	if (r->form == AL_FORM_SUM)
-		return false;
-	for (size_t k = r->a; k <= (r->form == AL_FORM_MEAN ? r->b : r->a); k++)
-		if (al_paper_form_is_source(r, k)
-			&& fabs(t->value - at(w, row, k)->value)
-				> fmax(t->half, at(w, row, k)->half))
-			return false;
-	return true;
-}
-
-/* The number of the row, and what it is expected to be; false: nothing is. A drop from a base, or
- * one in brackets, may be printed without its sign. */
-static bool expect(const struct within *w, const struct al_paper_relation *r, size_t row,
-	struct al_paper_range *range)
-{
-	const struct al_paper_number *t = at(w, row, r->t);
-
-	if (t->half == 0 || !al_paper_form_expect(&w->grid, r, row, range)
-		|| is_repeated(w, r, row))
-		return false;
-	if ((r->t >= w->grid.n_columns || (r->bases && w->named)) && r->form == AL_FORM_DIFFERENCE
-		&& range->high < 0 && !w->grid.columns[r->t].has_signs)
-		*range = (struct al_paper_range){-range->high, -range->low};
-	return true;
-}
-
-static double digits_of(const struct within *w, const struct al_paper_relation *r, size_t row,
-	const struct al_paper_range *range, bool is_named)
-{
-	const double half = at(w, row, r->t)->half;
-	const double free = al_paper_form_spread(&w->grid, r, row, range, is_named)
-		+ (is_named ? 1e-300 : 2 * half);
-
-	return -log10(fmin((range->high - range->low + 2 * half) / free, 1));
-}
-
-/* Relations of columns as near as these, of sources that have no relation themselves. */
-static double n_candidates(const struct within *w, const struct al_paper_relation *r)
-{
-	const size_t t = r->t % w->grid.n_columns, a = r->a > t ? r->a - t : t - r->a,
-		     b = r->b > t ? r->b - t : t - r->b, most = a > b ? a : b;
-	double n = 0;
-
-	for (size_t k = 0; k < w->grid.n_columns; k++) {
-		const size_t far = k > t ? k - t : t - k;
-		n += far <= most && !w->is_found[k] && may_be_source(w, k, r->t, BIT_OF(r->form));
-	}
-	return r->form >= AL_FORM_SUM ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
-}
-
-static bool is_enough(const struct within *w, const struct al_paper_relation *r,
-	const struct trial *trial)
-{
-	const double columns = log10((double)w->grid.n_columns);
-	const size_t most = w->pass != MAY_FAIL ? 0 : trial->n_hold + trial->n_fail >= 10 ? 2 : 1;
-
-	if (w->pass == IS_NAMED)
-		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
-			&& trial->n_fail == 0
-			&& trial->digits >= (r->is_sure ? 0.6 : 0.9) + log10(n_candidates(w, r));
-	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
-		&& trial->digits >= 0.4 * (double)trial->n_hold
-		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
-				   : w->named >> r->form & 1	 ? 3 + 2 * columns
-								 : 4 + 3 * columns);
-}
-
-/* A value again is no more evidence of what is named, and a factor takes one row to be known. */
-static bool try(const struct within *w, const struct al_paper_relation *r, struct trial *out)
-{
-	const double share = al_paper_form_slack(&w->grid, r);
-	const bool is_multiple = r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL,
-		   is_named = w->named >> r->form & 1 || is_multiple;
-	double last = NAN, most = 0;
-
-	*out = (struct trial){0};
-	for (size_t i = 0; i < w->grid.n_rows; i++) {
-		const struct al_paper_number *t = at(w, i, r->t);
-		struct al_paper_range range;
-		if (w->grid.is_summary[i] || !expect(w, r, i, &range))
-			continue;
-		if (is_within(t, &range, share * t->half)) {
-			double digits = is_multiple ? 0 : digits_of(w, r, i, &range, false);
-			if (is_named && t->value != last)
-				digits = fmax(digits, digits_of(w, r, i, &range, true));
-			out->n_hold++;
-			out->digits += digits;
-			most = fmax(most, digits);
-			last = t->value;
-		} else if (is_within(t, &range, share * 2 * t->half))
-			out->n_near++;
-		else if (out->n_fail < 2)
-			out->failed[out->n_fail++] = i;
-		else
-			return false;
-	}
-	out->digits -= is_multiple ? most : 0;
-	return is_enough(w, r, out);
-}
 
 /* ---- findings ---- */
 
 /* A rise of few percent is a fall of as many: what is meant shows in the row that seems to fail. */
-static bool is_of_other_form(const struct within *w, const struct al_paper_relation *r, size_t row)
+static bool is_of_other_form(const struct al_related *w, const struct al_paper_relation *r,
+	size_t row)
 {
-	const struct al_paper_number *t = at(w, row, r->t);
+	const struct al_paper_number *t = al_related_at(w, row, r->t);
 	struct al_paper_relation other = *r;
 	struct al_paper_range range;
 
@@ -274,21 +37,22 @@ static bool is_of_other_form(const struct within *w, const struct al_paper_relat
 	for (int form = 0; form < AL_FORM_SHARE && r->form < AL_FORM_SHARE; form++) {
 		other.form = (enum al_paper_form)form;
 		if (al_paper_form_expect(&w->grid, &other, row, &range)
-			&& is_within(t, &range, t->half))
+			&& al_related_range(t, &range, t->half))
 			return true;
 	}
 	return false;
 }
 
 /* Of a product, a term whose head is "a/b" may be cut off: 100 by 13 is 7. */
-static bool is_cut_off(const struct within *w, const struct al_paper_relation *r, size_t row)
+static bool is_cut_off(const struct al_related *w, const struct al_paper_relation *r, size_t row)
 {
 	const size_t terms[] = {r->a, r->b};
 
 	for (int i = 0; i < 2 && r->form == AL_FORM_PRODUCT && !r->bases && !r->base; i++) {
-		const struct al_paper_number *term = at(w, row, terms[i]);
+		const struct al_paper_number *term = al_related_at(w, row, terms[i]);
 		const char *name = w->grid.columns[terms[i]].name;
-		const double exact = at(w, row, r->t)->value / at(w, row, terms[!i])->value;
+		const double exact = al_related_at(w, row, r->t)->value
+			/ al_related_at(w, row, terms[!i])->value;
 		if (name && strchr(name, '/') && exact >= term->value
 			&& exact < term->value + 2 * term->half)
 			return true;
@@ -296,11 +60,11 @@ static bool is_cut_off(const struct within *w, const struct al_paper_relation *r
 	return false;
 }
 
-static void tell(struct within *w, const struct al_paper_relation *r, const struct trial *trial,
-	size_t row)
+static void tell(struct al_related *w, const struct al_paper_relation *r,
+	const struct al_trial *trial, size_t row)
 {
 	enum { FAR = 3 };
-	const struct al_paper_number *t = at(w, row, r->t);
+	const struct al_paper_number *t = al_related_at(w, row, r->t);
 	struct al_paper_range range;
 
 	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, r, row) || is_cut_off(w, r, row)
@@ -330,15 +94,15 @@ static void tell(struct within *w, const struct al_paper_relation *r, const stru
 }
 
 /* What sums up other rows is counted where it follows. */
-static void add_holding(struct within *w, const struct al_paper_relation *r)
+static void add_holding(struct al_related *w, const struct al_paper_relation *r)
 {
 	const double share = al_paper_form_slack(&w->grid, r);
 	struct al_paper_range range;
 
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
-		const struct al_paper_number *t = at(w, i, r->t);
-		if (!expect(w, r, i, &range) || !is_within(t, &range, share * t->half)
-			|| *t->is_judged)
+		const struct al_paper_number *t = al_related_at(w, i, r->t);
+		if (!al_related_expect(w, r, i, &range)
+			|| !al_related_range(t, &range, share * t->half) || *t->is_judged)
 			continue;
 		*t->is_judged = true;
 		al_paper_findings_add(w->out,
@@ -352,7 +116,7 @@ static void add_holding(struct within *w, const struct al_paper_relation *r)
 }
 
 /* The column has a relation, or is in this one: a = t + b is t = a - b again. */
-static bool is_known(const struct within *w, const struct al_paper_relation *r)
+static bool is_known(const struct al_related *w, const struct al_paper_relation *r)
 {
 	for (size_t i = 0; i < w->n_found; i++)
 		if (al_paper_form_is_source(&w->found[i], r->t)
@@ -362,7 +126,7 @@ static bool is_known(const struct within *w, const struct al_paper_relation *r)
 }
 
 /* Is there a source without decimals, and none of small numbers, which would be rounded by much? */
-static bool may_be_rounded(const struct within *w, const struct al_paper_relation *r)
+static bool may_be_rounded(const struct al_related *w, const struct al_paper_relation *r)
 {
 	enum { SMALL = 12 };
 	double least = INFINITY;
@@ -374,25 +138,25 @@ static bool may_be_rounded(const struct within *w, const struct al_paper_relatio
 }
 
 /* Without decimals, numbers may be counts or rounded; a factor may be that of any but one row. */
-static bool try_all(const struct within *w, struct al_paper_relation *r, struct trial *out)
+static bool try_all(const struct al_related *w, struct al_paper_relation *r, struct al_trial *out)
 {
 	for (int i = 0; i < 4; i++) {
 		r->has_counts = i < 2;
 		if (i == 2 && !may_be_rounded(w, r))
 			return false;
 		if ((al_paper_form_has_factor(r) ? al_paper_form_fit(&w->grid, r, i & 1) : !(i & 1))
-			&& try(w, r, out))
+			&& al_related_try(w, r, out))
 			return true;
 	}
 	return false;
 }
 
-static void judge(struct within *w, struct al_paper_relation r)
+static void judge(struct al_related *w, struct al_paper_relation r)
 {
 	const bool is_named = w->named >> r.form & 1;
-	const bool needs_name = w->pass == IS_NAMED || w->grid.is_turned || r.base
-		|| (BIT_OF(r.form) & (r.bases ? OF_NAMED_BASE : OF_NAMED));
-	struct trial trial;
+	const bool needs_name = w->pass == AL_PASS_IS_NAMED || w->grid.is_turned || r.base
+		|| (AL_BIT_OF(r.form) & (r.bases ? OF_NAMED_BASE : OF_NAMED));
+	struct al_trial trial;
 
 	/* what has a sign rises or falls by it */
 	if ((r.form == AL_FORM_FALL && w->grid.columns[r.t].has_signs) || is_known(w, &r)
@@ -409,13 +173,13 @@ static void judge(struct within *w, struct al_paper_relation r)
 /* ---- all relations ---- */
 
 /* What the column is by its name, or by the signs and units of its numbers. */
-static unsigned forms_of(const struct within *w, size_t t)
+static unsigned forms_of(const struct al_related *w, size_t t)
 {
 	static const unsigned forms[] = {
-		[AL_MEANS_SUM] = BIT(SUM),
-		[AL_MEANS_MEAN] = BIT(MEAN),
-		[AL_MEANS_CHANGE] = OF_FACTOR | BIT(DIFFERENCE) | BIT(FALL) | BIT(RISE),
-		[AL_MEANS_RATIO] = OF_FACTOR | BIT(PERCENT) | BIT(FALL) | BIT(RISE),
+		[AL_MEANS_SUM] = AL_BIT(SUM),
+		[AL_MEANS_MEAN] = AL_BIT(MEAN),
+		[AL_MEANS_CHANGE] = OF_FACTOR | AL_BIT(DIFFERENCE) | AL_BIT(FALL) | AL_BIT(RISE),
+		[AL_MEANS_RATIO] = OF_FACTOR | AL_BIT(PERCENT) | AL_BIT(FALL) | AL_BIT(RISE),
 	};
 	const struct al_paper_grid_column *column = &w->grid.columns[t];
 	const enum al_meaning meaning = column->name
@@ -431,11 +195,13 @@ static unsigned forms_of(const struct within *w, size_t t)
 		&& (is_change || (meaning == AL_MEANS_NOTHING && column->has_signs)))
 		return OF_PERCENT;
 	if (meaning == AL_MEANS_NOTHING)
-		return column->has_signs ? BIT(DIFFERENCE) : *column->unit == '%' ? BIT(SHARE) : 0;
+		return column->has_signs       ? AL_BIT(DIFFERENCE)
+			: *column->unit == '%' ? AL_BIT(SHARE)
+					       : 0;
 	return forms[meaning];
 }
 
-static void judge_terms(struct within *w, struct al_paper_relation r)
+static void judge_terms(struct al_related *w, struct al_paper_relation r)
 {
 	judge(w, r);
 	r.omitted = w->is_aggregate;
@@ -444,7 +210,7 @@ static void judge_terms(struct within *w, struct al_paper_relation r)
 }
 
 /* The plainest form first: a column is the first one that holds. */
-static void judge_sums(struct within *w, struct al_paper_relation r)
+static void judge_sums(struct al_related *w, struct al_paper_relation r)
 {
 	const size_t end = w->grid.n_columns;
 
@@ -460,17 +226,17 @@ static void judge_sums(struct within *w, struct al_paper_relation r)
 	}
 }
 
-static void judge_of_bases(struct within *w, struct al_paper_relation r)
+static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 {
-	const size_t first = w->is_sure[IN_HEAD] ? IN_HEAD : MARKED,
-		     end = w->named >> r.form & 1 ? N_BASES : LABELLED;
+	const size_t first = w->bases.is_sure[AL_BASE_IN_HEAD] ? AL_BASE_IN_HEAD : AL_BASE_MARKED,
+		     end = w->named >> r.form & 1 ? AL_N_BASES : AL_BASE_LABELLED;
 
 	for (size_t i = first; i < end; i++) {
 		bool is_new = true;
-		r.bases = w->bases[i];
-		r.is_sure = w->is_sure[i];
+		r.bases = w->bases.rows[i];
+		r.is_sure = w->bases.is_sure[i];
 		for (size_t k = first; k < i; k++)
-			is_new &= memcmp(w->bases[k], r.bases, w->grid.n_rows * sizeof(size_t))
+			is_new &= memcmp(w->bases.rows[k], r.bases, w->grid.n_rows * sizeof(size_t))
 				!= 0;
 		if (is_new)
 			judge(w, r);
@@ -480,19 +246,19 @@ static void judge_of_bases(struct within *w, struct al_paper_relation r)
 		&& w->grid.sheet->heads[r.a].meaning == AL_MEANS_FORMAT;
 	r.bases = NULL;
 	r.is_sure = is_of_bits;
-	r.base = w->base.half > 0 ? &w->base : &bits;
-	if (w->base.half > 0 || is_of_bits)
+	r.base = w->bases.given.half > 0 ? &w->bases.given : &bits;
+	if (w->bases.given.half > 0 || is_of_bits)
 		judge(w, r);
 }
 
-static void judge_sources(struct within *w, struct al_paper_relation r)
+static void judge_sources(struct al_related *w, struct al_paper_relation r)
 {
-	const unsigned form = BIT_OF(r.form);
-	const bool has_order = form & (BIT(LARGER) | BIT(PRODUCT));
+	const unsigned form = AL_BIT_OF(r.form);
+	const bool has_order = form & (AL_BIT(LARGER) | AL_BIT(PRODUCT));
 
 	for (r.a = 0; r.a < w->grid.n_columns; r.a++) {
 		const struct al_paper_grid_column *a = &w->grid.columns[r.a];
-		if (!may_be_source(w, r.a, r.t, form) || a->span == 0)
+		if (!al_related_may_be_source(w, r.a, r.t, form) || a->span == 0)
 			continue;
 		r.b = r.a;
 		if (form & OF_BASE)
@@ -500,12 +266,12 @@ static void judge_sources(struct within *w, struct al_paper_relation r)
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
 		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < w->grid.n_columns; r.b++)
-			if (r.b != r.a && may_be_source(w, r.b, r.t, form))
+			if (r.b != r.a && al_related_may_be_source(w, r.b, r.t, form))
 				judge(w, r);
 	}
 }
 
-static void judge_column(struct within *w, size_t t)
+static void judge_column(struct al_related *w, size_t t)
 {
 	struct al_paper_relation r = {.form = AL_FORM_SUM, .t = t};
 
@@ -519,16 +285,16 @@ static void judge_column(struct within *w, size_t t)
 }
 
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
-static void judge_brackets(struct within *w, size_t t)
+static void judge_brackets(struct al_related *w, size_t t)
 {
 	struct al_paper_relation r = {.t = t, .a = t - w->grid.n_columns};
 
 	for (int form = 0; form < AL_FORM_PRODUCT; form++) {
 		r.form = (enum al_paper_form)form;
 		r.b = r.a;
-		if (BIT_OF(form) & OF_BASE)
+		if (AL_BIT_OF(form) & OF_BASE)
 			judge_of_bases(w, r);
-		for (size_t k = 1; BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
+		for (size_t k = 1; AL_BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
 			r.b = (r.a + k) % w->grid.n_columns; /* its own first */
 			if (isfinite(w->grid.columns[r.b].least))
 				judge(w, r);
@@ -536,17 +302,17 @@ static void judge_brackets(struct within *w, size_t t)
 	}
 }
 
-static void judge_all(struct within *w)
+static void judge_all(struct al_related *w)
 {
 	for (size_t k = 2 * w->grid.n_columns; k-- > 0;) {
 		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
 		w->named = w->forms[t];
-		const bool is_wanted = w->named || (w->pass != IS_NAMED && !w->grid.is_turned);
+		const bool is_wanted = w->named
+			|| (w->pass != AL_PASS_IS_NAMED && !w->grid.is_turned);
 		if (!is_wanted || !isfinite(w->grid.columns[t].least)
 			|| (w->grid.columns[t].span == 0 && !w->named))
 			continue;
-		find_marked(w, t);
-		find_named(w, t);
+		al_paper_bases_look(&w->bases, &w->grid, t);
 		if (t < w->grid.n_columns)
 			judge_column(w, t);
 		else
@@ -554,13 +320,12 @@ static void judge_all(struct within *w)
 	}
 }
 
-static void relate(struct within *w, const struct al_paper_sheet *sheet, bool is_turned)
+static void relate(struct al_related *w, const struct al_paper_sheet *sheet, bool is_turned)
 {
 	AL_ARENA(scratch);
 
 	al_paper_grid_init(&w->grid, sheet, is_turned, w->out->arena, &scratch);
-	for (size_t i = 0; i < N_BASES; i++)
-		w->bases[i] = al_new_array(&scratch, size_t, w->grid.n_rows);
+	al_paper_bases_init(&w->bases, &w->grid, &scratch);
 	w->found = al_new_array(&scratch, struct al_paper_relation, 2 * w->grid.n_columns);
 	w->is_found = al_new_array(&scratch, bool, 2 * w->grid.n_columns);
 	w->n_found = 0;
@@ -574,8 +339,7 @@ static void relate(struct within *w, const struct al_paper_sheet *sheet, bool is
 	w->forms = al_new_array(&scratch, unsigned, 2 * w->grid.n_columns);
 	for (size_t k = 0; k < 2 * w->grid.n_columns; k++)
 		w->forms[k] = forms_of(w, k);
-	find_bases(w);
-	for (w->pass = ALL_HOLD; w->pass <= IS_NAMED; w->pass++)
+	for (w->pass = AL_PASS_ALL_HOLD; w->pass <= AL_PASS_IS_NAMED; w->pass++)
 		judge_all(w);
 }
 
@@ -585,7 +349,7 @@ void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_finding
 {
 	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
 		     n_columns = sheet->table->n_columns;
-	struct within w = {.out = out, .counts = counts};
+	struct al_related w = {.out = out, .counts = counts};
 
 	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_TERMS)
 		return;

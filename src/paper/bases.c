@@ -1,0 +1,81 @@
+/* Rows of reference, by their labels, their marks and the heads of columns. */
+#include "paper/bases.h"
+
+/* "1.0x", "100%", "0%", a dash: the row to which others refer. 1 alone is a number as any. */
+static bool is_mark(const struct al_paper_number *n)
+{
+	static const char *const dashes[] = {"\u2013", "\u2014", "\u00b10"};
+	const char *text = n->text ? n->text : "";
+
+	if (n->half > 0)
+		return (n->digits > 0 || strpbrk(text, "x%")) && (n->value == 1 || n->value == 100);
+	return !text[strspn(text, "-+0.%")] || al_paper_is_baseline(text)
+		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
+}
+
+/* The marked row before each; the last one for all where no other is marked; else the first row
+ * before the marked ones. */
+static void find_marked(struct al_paper_bases *bases, const struct al_paper_grid *g, size_t column)
+{
+	size_t n = 0, base = 0;
+
+	for (size_t i = 0; i < g->n_rows; i++)
+		if (is_mark(al_paper_grid_at(g, i, column))) {
+			base = i;
+			n++;
+		}
+	base = n == 1 && base == g->n_rows - 1 ? base : 0;
+	for (size_t i = 0; i < g->n_rows; i++) {
+		if (is_mark(al_paper_grid_at(g, i, column)))
+			base = i;
+		bases->rows[AL_BASE_MARKED][i] = base;
+	}
+	bases->is_sure[AL_BASE_MARKED] = n == 1;
+}
+
+/* "vs q8_0": the row of this label. */
+static void find_named(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
+{
+	const char *name = column < g->n_columns ? g->columns[column].name : "";
+	const char *head = al_paper_normal(g->arena, name);
+	size_t found = 0, longest = 1;
+
+	bases->given = al_paper_grid_base(g, name);
+	for (size_t i = 0; i < g->n_rows; i++) {
+		const char *label = al_paper_normal(g->arena, g->labels[i]);
+		if (strlen(label) > longest && strstr(head, label)) {
+			found = i;
+			longest = strlen(label);
+		}
+	}
+	bases->is_sure[AL_BASE_IN_HEAD] = longest > 1;
+	for (size_t i = 0; i < g->n_rows; i++)
+		bases->rows[AL_BASE_IN_HEAD][i] = found;
+}
+
+/* The first row with a base's label; the first one of each label, for those below it that have the
+ * same or none; the last one. */
+void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_grid *g,
+	struct al_arena *scratch)
+{
+	const size_t n = g->n_rows;
+	size_t labelled = n - 1, group = 0;
+
+	for (size_t i = 0; i < AL_N_BASES; i++)
+		bases->rows[i] = al_new_array(scratch, size_t, n);
+	for (size_t i = n; i-- > 0;)
+		labelled = al_paper_is_baseline(g->labels[i]) && *g->labels[i] ? i : labelled;
+	for (size_t i = 0; i < n; i++) {
+		const char *label = g->labels[i];
+		group = *label && strcmp(label, g->labels[group]) != 0 ? i : group;
+		bases->rows[AL_BASE_LABELLED][i] = labelled;
+		bases->rows[AL_BASE_OF_GROUP][i] = group;
+		bases->rows[AL_BASE_LAST][i] = n - 1;
+	}
+}
+
+void al_paper_bases_look(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
+{
+	find_marked(bases, g, column);
+	find_named(bases, g, column);
+}

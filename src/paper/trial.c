@@ -1,0 +1,133 @@
+/* Whether a relation holds in a grid's rows, in so many and so exactly that chance is none. */
+#include "paper/trial.h"
+
+/* Others follow from numbers that aren't changes or factors themselves; factors from changes,
+ * too. */
+bool al_related_may_be_source(const struct al_related *w, size_t column, size_t t, unsigned form)
+{
+	const struct al_paper_grid_column *c = &w->grid.columns[column], *to = &w->grid.columns[t];
+	const bool is_factor = strcmp(c->unit, "x") == 0, is_of_factor = strcmp(to->unit, "x") == 0;
+	const bool is_change = c->has_signs
+		|| (*c->unit == '%' && w->forms[column] & ~AL_BIT(SHARE));
+
+	return isfinite(w->grid.columns[column].least) && column != t
+		&& is_factor == (form == AL_BIT(PRODUCT) && is_of_factor)
+		&& (is_of_factor || !is_change);
+}
+
+bool al_related_range(const struct al_paper_number *t, const struct al_paper_range *range,
+	double slack)
+{
+	slack += 1e-9 * fabs(t->value);
+	return t->value >= range->low - slack && t->value <= range->high + slack;
+}
+
+/* A number that is the first of the others again shows no relation, nor does the mean of equal
+ * ones. */
+static bool is_repeated(const struct al_related *w, const struct al_paper_relation *r, size_t row)
+{
+	const struct al_paper_number *t = al_related_at(w, row, r->t);
+
+	if (r->form == AL_FORM_SUM)
+		return false;
+	for (size_t k = r->a; k <= (r->form == AL_FORM_MEAN ? r->b : r->a); k++)
+		if (al_paper_form_is_source(r, k)
+			&& fabs(t->value - al_related_at(w, row, k)->value)
+				> fmax(t->half, al_related_at(w, row, k)->half))
+			return false;
+	return true;
+}
+
+/* The number of the row, and what it is expected to be; false: nothing is. A drop from a base, or
+ * one in brackets, may be printed without its sign. */
+bool al_related_expect(const struct al_related *w, const struct al_paper_relation *r, size_t row,
+	struct al_paper_range *range)
+{
+	const struct al_paper_number *t = al_related_at(w, row, r->t);
+
+	if (t->half == 0 || !al_paper_form_expect(&w->grid, r, row, range)
+		|| is_repeated(w, r, row))
+		return false;
+	if ((r->t >= w->grid.n_columns || (r->bases && w->named)) && r->form == AL_FORM_DIFFERENCE
+		&& range->high < 0 && !w->grid.columns[r->t].has_signs)
+		*range = (struct al_paper_range){-range->high, -range->low};
+	return true;
+}
+
+static double digits_of(const struct al_related *w, const struct al_paper_relation *r, size_t row,
+	const struct al_paper_range *range, bool is_named)
+{
+	const double half = al_related_at(w, row, r->t)->half;
+	const double free = al_paper_form_spread(&w->grid, r, row, range, is_named)
+		+ (is_named ? 1e-300 : 2 * half);
+
+	return -log10(fmin((range->high - range->low + 2 * half) / free, 1));
+}
+
+/* Relations of columns as near as these, of sources that have no relation themselves. */
+static double n_candidates(const struct al_related *w, const struct al_paper_relation *r)
+{
+	const size_t t = r->t % w->grid.n_columns, a = r->a > t ? r->a - t : t - r->a,
+		     b = r->b > t ? r->b - t : t - r->b, most = a > b ? a : b;
+	double n = 0;
+
+	for (size_t k = 0; k < w->grid.n_columns; k++) {
+		const size_t far = k > t ? k - t : t - k;
+		n += far <= most && !w->is_found[k]
+			&& al_related_may_be_source(w, k, r->t, AL_BIT_OF(r->form));
+	}
+	return r->form >= AL_FORM_SUM ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
+}
+
+static bool is_enough(const struct al_related *w, const struct al_paper_relation *r,
+	const struct al_trial *trial)
+{
+	const double columns = log10((double)w->grid.n_columns);
+	const size_t most = w->pass != AL_PASS_MAY_FAIL ? 0
+		: trial->n_hold + trial->n_fail >= 10	? 2
+							: 1;
+
+	if (w->pass == AL_PASS_IS_NAMED)
+		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
+			&& trial->n_fail == 0
+			&& trial->digits >= (r->is_sure ? 0.6 : 0.9) + log10(n_candidates(w, r));
+	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
+		&& trial->digits >= 0.4 * (double)trial->n_hold
+		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
+				   : w->named >> r->form & 1	 ? 3 + 2 * columns
+								 : 4 + 3 * columns);
+}
+
+/* A value again is no more evidence of what is named, and a factor takes one row to be known. */
+bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
+	struct al_trial *out)
+{
+	const double share = al_paper_form_slack(&w->grid, r);
+	const bool is_multiple = r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL,
+		   is_named = w->named >> r->form & 1 || is_multiple;
+	double last = NAN, most = 0;
+
+	*out = (struct al_trial){0};
+	for (size_t i = 0; i < w->grid.n_rows; i++) {
+		const struct al_paper_number *t = al_related_at(w, i, r->t);
+		struct al_paper_range range;
+		if (w->grid.is_summary[i] || !al_related_expect(w, r, i, &range))
+			continue;
+		if (al_related_range(t, &range, share * t->half)) {
+			double digits = is_multiple ? 0 : digits_of(w, r, i, &range, false);
+			if (is_named && t->value != last)
+				digits = fmax(digits, digits_of(w, r, i, &range, true));
+			out->n_hold++;
+			out->digits += digits;
+			most = fmax(most, digits);
+			last = t->value;
+		} else if (al_related_range(t, &range, share * 2 * t->half))
+			out->n_near++;
+		else if (out->n_fail < 2)
+			out->failed[out->n_fail++] = i;
+		else
+			return false;
+	}
+	out->digits -= is_multiple ? most : 0;
+	return is_enough(w, r, out);
+}
