@@ -251,7 +251,7 @@ static bool check_size(size_t n, struct al_error *err)
 bool al_kernel_check(struct al_error *err)
 {
 	al_blas_hold();
-	bool ok = check_size(65, err) && check_size(193, err);
+	bool ok = check_size(65, err) && check_size(129, err);
 	al_blas_release();
 	return ok;
 }
