@@ -41,8 +41,8 @@ static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, co
 				|| (spread
 					&& !al_exact_parse(spread, deviation,
 						&datum->spread_digits)))
-		return al_fail(err, AL_EINPUT, "\"%s\" in column \"%s\" is not a number", text,
-			column);
+		return al_fail(err, AL_EINPUT,
+			"\"%s\" in column \"%s\" is neither a number nor a date", text, column);
 	if (mpq_sgn(deviation) < 0)
 		return al_fail(err, AL_EINPUT, "the spread of \"%s\" in column \"%s\" is negative",
 			text, column);

@@ -41,7 +41,7 @@ static const struct csv_case {
 	{"something behind a quote", "variant,acc,ppl\n\"mha\"x,1,2\n",
 		"FOLDER/d.csv: record 2: unterminated or badly closed quoted cell"},
 	{"no number", "variant,acc,ppl\nmha,n/a,2\n",
-		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is not a number"},
+		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is neither a number nor a date"},
 	{"no UTF-8", "variant,acc,ppl\n\xFF,1,2\n", "FOLDER/d.csv: byte 17 is not UTF-8 text"},
 	{"a name that a path can't hold", "variant,acc,ppl\na/b,1,2\n",
 		"FOLDER/d.csv: record 2: the variant name \"a/b\" must not be empty or hold '/', "
