@@ -498,9 +498,9 @@ class Pages(unittest.TestCase):
 
     def test_sizes(self):
         drawn = ('--null', '1')  # as large as a computed null, and sooner there for many heads
-        for layers, heads, most, more in ((12, 12, 200 << 10, ()), (80, 64, 2 << 20, drawn)):
+        for layers, heads, kv_heads, most, more in ((12, 12, 12, 200 << 10, ()), (80, 64, 8, 2 << 20, drawn)):
             with self.subTest(heads):
-                folder = models_of(self, layers=layers, heads=heads, width=2)
+                folder = models_of(self, layers=layers, heads=heads, width=2, kv_heads=kv_heads)
                 result = run('audit', *folder, *more, '--report', self.file, '-o', '/dev/null', '-f', 'json')
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertLessEqual(os.path.getsize(self.file), most)
