@@ -33,6 +33,33 @@ static void find_marked(struct al_paper_bases *bases, const struct al_paper_grid
 	bases->is_sure[AL_BASE_MARKED] = n == 1;
 }
 
+/* What a head refers to: "M4" of "share of M4"; NULL: nothing. */
+static const char *name_behind_link(struct al_arena *arena, const char *head)
+{
+	static const char *const links[] = {"vs. ", "vs ", " of ", " over ", " to ", " than "};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
+		const char *link = strstr(head, links[i]);
+		found = link && (!found || link > found) ? link + strlen(links[i]) : found;
+	}
+	return found ? al_paper_normal(arena, found) : NULL;
+}
+
+/* The one label that begins with this name; else `n_rows`. */
+static size_t find_beginning(const struct al_paper_grid *g, const char *name)
+{
+	size_t found = g->n_rows;
+
+	for (size_t i = 0; name && strlen(name) > 1 && i < g->n_rows; i++)
+		if (strncmp(al_paper_normal(g->arena, g->labels[i]), name, strlen(name)) == 0) {
+			if (found < g->n_rows)
+				return g->n_rows;
+			found = i;
+		}
+	return found;
+}
+
 /* "vs q8_0": the row of this label. */
 static void find_named(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
 {
@@ -48,13 +75,29 @@ static void find_named(struct al_paper_bases *bases, struct al_paper_grid *g, si
 			longest = strlen(label);
 		}
 	}
-	bases->is_sure[AL_BASE_IN_HEAD] = longest > 1;
+	const size_t beginning = longest > 1 ? g->n_rows
+					     : find_beginning(g, name_behind_link(g->arena, name));
+	if (beginning < g->n_rows)
+		found = beginning;
+	bases->is_sure[AL_BASE_IN_HEAD] = longest > 1 || beginning < g->n_rows;
 	for (size_t i = 0; i < g->n_rows; i++)
 		bases->rows[AL_BASE_IN_HEAD][i] = found;
 }
 
+/* Is there a rule, or a line of text, before the row? */
+static bool begins_block(const struct al_paper_grid *g, size_t row)
+{
+	bool has_numbers = false;
+
+	for (size_t k = 1; k < g->n_columns; k++)
+		has_numbers |= al_paper_grid_at(g, row - 1, k)->half > 0;
+	return !has_numbers
+		|| al_paper_grid_at(g, row, 0)->line > al_paper_grid_at(g, row - 1, 0)->line + 1;
+}
+
 /* The first row with a base's label; the first one of each label, for those below it that have the
- * same or none; the last one. */
+ * same or none; the last one; the first one behind a gap
+ * between lines. */
 void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_grid *g,
 	struct al_arena *scratch)
 {
@@ -71,6 +114,10 @@ void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_gri
 		bases->rows[AL_BASE_LABELLED][i] = labelled;
 		bases->rows[AL_BASE_OF_GROUP][i] = group;
 		bases->rows[AL_BASE_LAST][i] = n - 1;
+		bases->rows[AL_BASE_BEFORE][i] = i > 0 ? i - 1 : 0;
+		bases->rows[AL_BASE_OF_BLOCK][i] = i > 0 && !begins_block(g, i)
+			? bases->rows[AL_BASE_OF_BLOCK][i - 1]
+			: i;
 	}
 }
 

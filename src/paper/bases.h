@@ -4,13 +4,15 @@
 #include "paper/grid.h"
 
 /* One that the column's head names, or that it marks; one with a baseline's label; the first
- * of a group; the last. */
+ * of a group; the last; the first of a block, between rules or lines of text; the one before. */
 enum {
 	AL_BASE_IN_HEAD,
 	AL_BASE_MARKED,
 	AL_BASE_LABELLED,
 	AL_BASE_OF_GROUP,
 	AL_BASE_LAST,
+	AL_BASE_OF_BLOCK,
+	AL_BASE_BEFORE,
 	AL_N_BASES
 };
 

@@ -32,6 +32,7 @@ struct al_paper_relation {
 	const size_t *bases; /* [n_rows]: b is a in this row; NULL: in the same */
 	const struct al_paper_number *base; /* b itself; or NULL */
 	bool is_sure; /* the column names the base */
+	double unlikely; /* digits of evidence that it needs besides */
 	bool has_counts; /* columns without decimals aren't rounded */
 	const bool *omitted; /* [n_columns]: of SUM and MEAN; or NULL */
 	struct al_paper_range factor; /* of SHARE and what comes behind it */

@@ -132,20 +132,40 @@ static const char *trimmed(struct al_arena *arena, const char *text, size_t n)
 	return al_strndup(arena, text, n);
 }
 
-/* "71.2 (+1.3)" is two numbers, "71.2 (greedy)" and "71.2 ± 0.3" are one. */
+/* Up to a spread: "71.2 ± 0.3", "71.2 [70.8, 71.6]". */
+static void read_first(struct al_paper_grid *g, const char *text, size_t n,
+	struct al_paper_number *out)
+{
+	const char *sign = strstr(text, "\u00b1"), *spread = sign ? sign : strchr(text, '[');
+
+	out->text = trimmed(g->arena, text,
+		spread > text && spread < text + n ? (size_t)(spread - text) : n);
+	read_number(g, out->text, out);
+}
+
+/* "71.2 (+1.3)" and "-3.1/-2.4" are two numbers, "71.2 (greedy)" is one. */
 static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
 {
 	const char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
-	const char *spread = strstr(text, "\u00b1");
+	const char *slash = strchr(text, '/');
 	struct al_paper_number *inner = &out[g->n_columns];
 
-	out->text = spread > text ? trimmed(g->arena, text, (size_t)(spread - text)) : text;
-	if (close && !close[1] && open > text && !spread) {
-		out->text = trimmed(g->arena, text, (size_t)(open - text));
+	if (close && !close[1] && open > text && !strstr(text, "\u00b1")) {
+		read_first(g, text, (size_t)(open - text), out);
 		inner->text = al_strndup(g->arena, open + 1, (size_t)(close - open - 1));
 		read_number(g, inner->text, inner);
+		return;
 	}
-	read_number(g, out->text, out);
+	if (slash > text) {
+		const char *behind = slash + 1 + strspn(slash + 1, " ");
+		read_first(g, behind, strlen(behind), inner);
+		read_first(g, text, (size_t)(slash - text), out);
+		if (inner->half > 0 && out->half > 0)
+			return;
+		*inner = (struct al_paper_number){.line = inner->line,
+			.is_judged = inner->is_judged};
+	}
+	read_first(g, text, strlen(text), out);
 }
 
 static void read_numbers(struct al_paper_grid *g)
@@ -160,8 +180,10 @@ static void read_numbers(struct al_paper_grid *g)
 			out->line = out[g->n_columns].line = row->line;
 			out->is_judged = al_paper_sheet_judged(g->sheet, g->sheet->n_heads + i, k);
 			out[g->n_columns].is_judged = out->is_judged + 1;
-			if (k < row->n_cells && (k > 0 || !g->is_turned))
+			if (k > 0 && k < row->n_cells)
 				read_cell(g, row->cells[k], out);
+			else if (k == 0 && row->n_cells > 0 && !g->is_turned) /* a label */
+				read_first(g, row->cells[0], strlen(row->cells[0]), out);
 		}
 }
 
@@ -219,10 +241,15 @@ static void read_names(struct al_paper_grid *g)
 	}
 	for (size_t k = 0; k < t->n_columns; k++)
 		*(g->is_turned ? &g->labels[k] : &g->columns[k].name) = g->sheet->heads[k].text;
-	for (size_t i = 0; i < g->n_rows; i++)
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_rows; i++) {
 		g->is_summary[i] = g->is_turned
 			? al_paper_grid_relation(g, g->labels[i], false) != AL_MEANS_NOTHING
 			: is_summary(g, g->labels[i]);
+		n += g->is_summary[i];
+	}
+	if (2 * n > g->n_rows) /* "Mean K MSE", "Mean KL": what is measured */
+		memset(g->is_summary, 0, g->n_rows * sizeof(bool));
 }
 
 void al_paper_grid_init(struct al_paper_grid *g, const struct al_paper_sheet *sheet, bool is_turned,

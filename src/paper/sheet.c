@@ -51,13 +51,15 @@ static bool names_model(const struct al_paper_sheet *s, const struct al_paper_ro
 	return false;
 }
 
-/* "66.4 tok/s" is no head, "16 bits" may be. */
+/* "66.4 tok/s" and "4,783ms" are no heads, "16 bits" may be. */
 static bool is_measured(const char *text)
 {
 	double value;
 	int digits;
 
-	return al_number_read(text + strspn(text, "+-~"), &value, &digits) > 0 && digits > 0;
+	text += strspn(text, "+-~");
+	const size_t n = al_number_read(text, &value, &digits);
+	return n > 0 && (digits > 0 || memchr(text, ',', n));
 }
 
 /* Rows above the first one with numbers, and of those with contexts as numbers the ones whose first

@@ -76,7 +76,8 @@ static double n_candidates(const struct al_related *w, const struct al_paper_rel
 		n += far <= most && !w->is_found[k]
 			&& al_related_may_be_source(w, k, r->t, AL_BIT_OF(r->form));
 	}
-	return r->form >= AL_FORM_SUM ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
+	const bool is_next = r->form >= AL_FORM_SUM && (r->b + 1 == t || r->a == t + 1);
+	return is_next ? fmax(1, n) : fmax(1, n * (n + 1) / 2);
 }
 
 static bool is_enough(const struct al_related *w, const struct al_paper_relation *r,
@@ -88,9 +89,12 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 							: 1;
 
 	if (w->pass == AL_PASS_IS_NAMED)
-		return trial->n_hold > 0 && 4 * trial->n_near < trial->n_hold + 1
-			&& trial->n_fail == 0
-			&& trial->digits >= (r->is_sure ? 0.6 : 0.9) + log10(n_candidates(w, r));
+		return trial->n_hold > 0 && trial->n_hold >= 3 * trial->n_fail
+			&& 4 * trial->n_near <= trial->n_hold
+			&& trial->digits >= (trial->n_fail > 0		 ? 3 + 2 * columns
+							    : r->is_sure ? 0.6
+									 : 0.9)
+				+ r->unlikely + log10(n_candidates(w, r));
 	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
 		&& trial->digits >= 0.4 * (double)trial->n_hold
 		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
@@ -123,9 +127,10 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 			last = t->value;
 		} else if (al_related_range(t, &range, share * 2 * t->half))
 			out->n_near++;
-		else if (out->n_fail < 2)
-			out->failed[out->n_fail++] = i;
-		else
+		else if (out->n_fail < 2 || w->pass == AL_PASS_IS_NAMED) {
+			out->failed[out->n_fail & 1] = i;
+			out->n_fail++;
+		} else
 			return false;
 	}
 	out->digits -= is_multiple ? most : 0;

@@ -21,7 +21,7 @@ struct al_related {
 	enum al_related_pass {
 		AL_PASS_ALL_HOLD,
 		AL_PASS_MAY_FAIL, /* in a row, or two */
-		AL_PASS_IS_NAMED, /* by the head, in all rows */
+		AL_PASS_IS_NAMED, /* by the head, in most rows: none is accused */
 	} pass;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;

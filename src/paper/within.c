@@ -25,7 +25,8 @@ enum {
 
 /* ---- findings ---- */
 
-/* A rise of few percent is a fall of as many: what is meant shows in the row that seems to fail. */
+/* A rise of few percent is a fall of as many, and may be one since another row: what is meant shows
+ * in the row that seems to fail. */
 static bool is_of_other_form(const struct al_related *w, const struct al_paper_relation *r,
 	size_t row)
 {
@@ -34,8 +35,9 @@ static bool is_of_other_form(const struct al_related *w, const struct al_paper_r
 	struct al_paper_range range;
 
 	other.has_counts = false;
-	for (int form = 0; form < AL_FORM_SHARE && r->form < AL_FORM_SHARE; form++) {
-		other.form = (enum al_paper_form)form;
+	for (int i = 0; i < AL_FORM_SHARE * AL_N_BASES && r->form < AL_FORM_SHARE; i++) {
+		other.form = (enum al_paper_form)(i % AL_FORM_SHARE);
+		other.bases = r->bases ? w->bases.rows[i / AL_FORM_SHARE] : NULL;
 		if (al_paper_form_expect(&w->grid, &other, row, &range)
 			&& al_related_range(t, &range, t->half))
 			return true;
@@ -71,7 +73,9 @@ static void tell(struct al_related *w, const struct al_paper_relation *r,
 		|| !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
-	if (right * t->value < 0) /* a fall may be printed as what was won */
+	/* a fall may be printed as what was won, and of what is measured three roundings differ */
+	if (right * t->value < 0
+		|| (r->bases && r->has_counts && fabs(right - t->value) < 3 * t->half))
 		return;
 	const struct al_paper_suspect suspect = {.printed = t->text,
 		.value = fabs(t->value),
@@ -158,15 +162,16 @@ static void judge(struct al_related *w, struct al_paper_relation r)
 		|| (AL_BIT_OF(r.form) & (r.bases ? OF_NAMED_BASE : OF_NAMED));
 	struct al_trial trial;
 
-	/* what has a sign rises or falls by it */
-	if ((r.form == AL_FORM_FALL && w->grid.columns[r.t].has_signs) || is_known(w, &r)
-		|| (needs_name && !is_named) || !al_paper_form_is_possible(&w->grid, &r, is_named)
-		|| !try_all(w, &r, &trial))
+	/* what has a sign rises or falls by it, unless nothing else is meant */
+	if ((r.form == AL_FORM_FALL && w->grid.columns[r.t].has_signs
+		    && w->pass != AL_PASS_IS_NAMED)
+		|| is_known(w, &r) || (needs_name && !is_named)
+		|| !al_paper_form_is_possible(&w->grid, &r, is_named) || !try_all(w, &r, &trial))
 		return;
 	w->found[w->n_found++] = r;
 	w->is_found[r.t] = true;
 	add_holding(w, &r);
-	for (size_t i = 0; i < trial.n_fail; i++)
+	for (size_t i = 0; w->pass == AL_PASS_MAY_FAIL && i < trial.n_fail; i++)
 		tell(w, &r, &trial, trial.failed[i]);
 }
 
@@ -191,8 +196,13 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 		return 0;
 	if (strcmp(column->unit, "x") == 0 && (is_change || meaning == AL_MEANS_NOTHING))
 		return OF_FACTOR;
+	if (al_paper_unit_is_points(column->unit))
+		return AL_BIT(DIFFERENCE) | AL_BIT(POINTS);
 	if (*column->unit == '%'
-		&& (is_change || (meaning == AL_MEANS_NOTHING && column->has_signs)))
+		&& (is_change
+			|| (meaning == AL_MEANS_NOTHING
+				&& (column->has_signs || column->most > 100
+					|| t >= w->grid.n_columns))))
 		return OF_PERCENT;
 	if (meaning == AL_MEANS_NOTHING)
 		return column->has_signs       ? AL_BIT(DIFFERENCE)
@@ -207,6 +217,15 @@ static void judge_terms(struct al_related *w, struct al_paper_relation r)
 	r.omitted = w->is_aggregate;
 	if (memchr(w->is_aggregate + r.a, true, r.b - r.a + 1))
 		judge(w, r);
+}
+
+/* Those further away, of what is called a sum or a mean. */
+static void judge_far_sums(struct al_related *w, struct al_paper_relation r)
+{
+	for (r.a = 1; w->pass == AL_PASS_IS_NAMED && r.a + 1 < w->grid.n_columns; r.a++)
+		for (r.b = r.a + 1; r.b < w->grid.n_columns; r.b++)
+			if (r.b + 1 < r.t || r.a > r.t + 1)
+				judge_terms(w, r);
 }
 
 /* The plainest form first: a column is the first one that holds. */
@@ -224,6 +243,7 @@ static void judge_sums(struct al_related *w, struct al_paper_relation r)
 		if (r.b < end)
 			judge_terms(w, r);
 	}
+	judge_far_sums(w, r);
 }
 
 static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
@@ -238,9 +258,11 @@ static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 		for (size_t k = first; k < i; k++)
 			is_new &= memcmp(w->bases.rows[k], r.bases, w->grid.n_rows * sizeof(size_t))
 				!= 0;
+		r.unlikely = i == AL_BASE_BEFORE ? 1 : 0;
 		if (is_new)
 			judge(w, r);
 	}
+	r.unlikely = 0;
 	static const struct al_paper_number bits = {16, 1e-9, 0, "16 bits", NULL, 0};
 	const bool is_of_bits = !w->grid.is_turned && r.form == AL_FORM_INVERSE
 		&& w->grid.sheet->heads[r.a].meaning == AL_MEANS_FORMAT;
@@ -258,10 +280,11 @@ static void judge_sources(struct al_related *w, struct al_paper_relation r)
 
 	for (r.a = 0; r.a < w->grid.n_columns; r.a++) {
 		const struct al_paper_grid_column *a = &w->grid.columns[r.a];
-		if (!al_related_may_be_source(w, r.a, r.t, form) || a->span == 0)
+		if (!al_related_may_be_source(w, r.a, r.t, form)
+			|| (a->span == 0 && w->pass != AL_PASS_IS_NAMED))
 			continue;
 		r.b = r.a;
-		if (form & OF_BASE)
+		if (form & OF_BASE && a->span > 0)
 			judge_of_bases(w, r);
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
@@ -287,13 +310,17 @@ static void judge_column(struct al_related *w, size_t t)
 /* What is in brackets is a change: since the row that others refer to, or since another column. */
 static void judge_brackets(struct al_related *w, size_t t)
 {
-	struct al_paper_relation r = {.t = t, .a = t - w->grid.n_columns};
+	const size_t own = t - w->grid.n_columns;
+	struct al_paper_relation r = {.t = t, .a = own};
 
 	for (int form = 0; form < AL_FORM_PRODUCT; form++) {
 		r.form = (enum al_paper_form)form;
-		r.b = r.a;
-		if (AL_BIT_OF(form) & OF_BASE)
-			judge_of_bases(w, r);
+		for (size_t k = 0; AL_BIT_OF(form) & OF_BASE && k < w->grid.n_columns; k++) {
+			r.a = r.b = (own + k) % w->grid.n_columns;
+			if (isfinite(w->grid.columns[r.a].least))
+				judge_of_bases(w, r);
+		}
+		r.a = own;
 		for (size_t k = 1; AL_BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
 			r.b = (r.a + k) % w->grid.n_columns; /* its own first */
 			if (isfinite(w->grid.columns[r.b].least))
