@@ -2,6 +2,8 @@
 #include "paper/derive.h"
 
 #include "paper/deriving.h"
+#include "paper/expressions.h"
+#include "paper/relations.h"
 #include "paper/within.h"
 #include "scenario/scenario.h"
 
@@ -256,6 +258,35 @@ static void name_unknown(const struct al_deriving *d, const struct al_paper_shee
 	d->counts->gaps++;
 }
 
+/* What a cell of a row states by itself: "14/18 (78 %)", "12.4 -> 9.1 (-27 %)". One over several
+ * rows is read once. */
+static void read_cell(const struct al_deriving *d, size_t index, size_t column)
+{
+	const struct al_paper_row *row = &d->sheet->table->rows[index];
+	struct al_sentence s = {.vocabulary = &d->sheet->subjects->vocabulary};
+	const char *rest = row->cells[column];
+	AL_ARENA(words);
+
+	if (row[-1].n_cells > column && row[-1].cells[column] == rest)
+		return;
+	while (al_sentence_add_line(&s, &words, rest, row->line, &rest))
+		;
+	al_paper_read_expressions(&s, d->out, d->counts);
+	al_paper_read_relations(&s, d->out, d->counts);
+}
+
+static void read_cells(const struct al_deriving *d)
+{
+	const struct al_paper_sheet *s = d->sheet;
+
+	for (size_t i = s->n_heads > 0 ? s->n_heads : 1; i < s->table->n_rows; i++)
+		for (size_t k = 0; k < s->table->rows[i].n_cells; k++) {
+			const bool *judged = al_paper_sheet_judged(s, i, k);
+			if (!judged[0] && !judged[1] && strpbrk(s->table->rows[i].cells[k], "(/="))
+				read_cell(d, i, k);
+		}
+}
+
 static bool is_mapped(const struct al_paper_map *map, size_t table)
 {
 	for (size_t i = 0; map && i < map->n_tables; i++)
@@ -280,5 +311,7 @@ void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_m
 		else
 			name_unknown(&d, &sheet, i + 1);
 		al_paper_relate(&sheet, d.out, d.counts);
+		d.sheet = &sheet;
+		read_cells(&d);
 	}
 }

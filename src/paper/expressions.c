@@ -445,7 +445,11 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 	const char *cause = verdict == AL_INCONSISTENT
 		? find_cause(s, value, claim, &suspect, out->arena)
 		: NULL;
-	const bool is_told = verdict == AL_REPRODUCED
+	/* "2/4 (1 late)" */
+	const bool is_vague = printed->digits == 0 && printed->scale == 0
+		&& printed->kind == AL_WORD_NUMBER && suspect.value < 4
+		&& fabs(suspect.right - suspect.value) > 1e-9;
+	const bool is_told = (verdict == AL_REPRODUCED && !is_vague)
 		|| (verdict == AL_CONSISTENT && claim->is_marked);
 
 	if (is_told)
