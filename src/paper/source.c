@@ -19,6 +19,7 @@ struct source {
 	const char *path, *file; /* file: for messages */
 	const char *folder; /* where its own files are looked for first: "", "sections/" */
 	size_t line, depth;
+	int64_t n_open; /* braces */
 	bool is_verbatim, has_ended;
 };
 
@@ -275,10 +276,12 @@ static bool read_line(struct reading *r, struct source *s, const char *text, siz
 
 	for (size_t at = 0; at < length && !s->has_ended; at++) {
 		const char *folder = NULL, *name;
+		s->n_open += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
 		if (text[at] != '\\')
 			continue;
-		s->has_ended = begins(text, length, at, "\\endinput")
-			|| begins(text, length, at, "\\end{document}");
+		s->has_ended = s->n_open <= 0 /* what a macro would do hasn't been done */
+			&& (begins(text, length, at, "\\endinput")
+				|| begins(text, length, at, "\\end{document}"));
 		r->is_in_body |= begins(text, length, at, "\\begin{document}");
 		if (s->has_ended)
 			length = at;
