@@ -43,6 +43,10 @@ void al_paper_read_facts(const char *text, bool is_caption, struct al_paper_fact
 /* A context as a cell or a head prints it alone: "8K", "4,096 tokens"; 0: it is none. */
 double al_paper_tokens(const char *text, double *round);
 
+/* The length of the number format that begins at `p` in a text, and the bytes of a number; 0: none
+ * does. */
+size_t al_paper_format_at(const char *text, const char *p, double *bytes);
+
 /* Bytes of a number in a format that a text names alone: 2 of "BF16"; 0: it is none. */
 double al_paper_format_bytes(const char *text);
 

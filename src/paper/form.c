@@ -24,6 +24,8 @@ bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column)
 /* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
 static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
+	if (r->left)
+		return false;
 	for (size_t k = r->a < r->b ? r->a : r->b; k <= (r->a < r->b ? r->b : r->a); k++)
 		if (al_paper_form_is_source(r, k) && !g->columns[k].is_whole)
 			return false;
@@ -94,6 +96,12 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 	return n > 1;
 }
 
+static const struct al_paper_number *first_of(const struct al_paper_grid *g,
+	const struct al_paper_relation *r, size_t row)
+{
+	return r->left ? &r->left[row] : al_paper_grid_at(g, row, r->a);
+}
+
 /* b, of which the row may be the one of reference. */
 static const struct al_paper_number *base_of(const struct al_paper_grid *g,
 	const struct al_paper_relation *r, size_t row)
@@ -106,12 +114,13 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 {
 	if (r->form >= AL_FORM_SUM)
 		return sum_up(g, r, row, out);
-	const struct al_paper_number *a = al_paper_grid_at(g, row, r->a), *b = base_of(g, r, row);
+	const struct al_paper_number *a = first_of(g, r, row), *b = base_of(g, r, row);
 	const double half_a = rounding_of(g, r, r->a, a),
 		     low = al_paper_form_has_factor(r) ? r->factor.low
 						       : b->value - rounding_of(g, r, r->b, b),
 		     high = al_paper_form_has_factor(r) ? r->factor.high : 2 * b->value - low;
 	if (a->half == 0 || b->half == 0 || (r->bases && r->bases[row] == row)
+		|| (r->left && a->value == b->value)
 		|| (r->form > AL_FORM_POINTS && (b->value <= b->half || a->value <= a->half)))
 		return false;
 	*out = (struct al_paper_range){INFINITY, -INFINITY};
@@ -180,13 +189,14 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 	const bool is_of_any = (r->form >= AL_FORM_PRODUCT && r->form < AL_FORM_SUM)
 		|| (is_named && r->form <= AL_FORM_POINTS);
 
-	if (t->is_whole && !*t->unit && r->form != AL_FORM_SUM && !is_of_any && !is_exact(g, r))
+	if (t->is_whole && !*t->unit && !r->left && r->form != AL_FORM_SUM && !is_of_any
+		&& !is_exact(g, r))
 		return false;
 	if (r->form == AL_FORM_POINTS && (!is_of_shares || g->columns[r->a].most > 1))
 		return false;
 	/* "Accuracy (%)" may have an "Avg." without it */
 	const char *unit = is_of_terms && (*t->unit || !is_named) ? t->unit : g->columns[r->a].unit;
-	for (size_t k = 0; k < g->n_columns && !is_of_any; k++)
+	for (size_t k = 0; k < g->n_columns && !is_of_any && !r->left; k++)
 		if (al_paper_form_is_source(r, k) && strcmp(g->columns[k].unit, unit) != 0)
 			return false;
 	return true;
@@ -248,7 +258,7 @@ double al_paper_form_spread(const struct al_paper_grid *g, const struct al_paper
 const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_paper_relation *r,
 	size_t row)
 {
-	const struct al_paper_number *a = al_paper_grid_at(g, row, r->a), *b = base_of(g, r, row);
+	const struct al_paper_number *a = first_of(g, r, row), *b = base_of(g, r, row);
 	const char *terms = g->is_turned ? "rows" : "columns";
 	const size_t first = g->is_turned ? g->sheet->n_heads + 1 : 1;
 
@@ -263,6 +273,7 @@ const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_pa
 		return al_format(g->arena, "%s times %.4g", a->text, factor);
 	if (r->form == AL_FORM_RECIPROCAL)
 		return al_format(g->arena, "%.4g over %s", factor, a->text);
-	return al_format(g->arena, "%s of %s and %s%s", operations[r->form], a->text, b->text,
+	return al_format(g->arena, "%s of %s%s and %s%s", operations[r->form],
+		r->left ? "the bits of " : "", a->text, b->text,
 		r->bases ? ", that of the row that others refer to" : "");
 }

@@ -31,6 +31,7 @@ struct al_paper_relation {
 	size_t t, a, b;
 	const size_t *bases; /* [n_rows]: b is a in this row; NULL: in the same */
 	const struct al_paper_number *base; /* b itself; or NULL */
+	const struct al_paper_number *left; /* [n_rows]: a itself; or NULL */
 	bool is_sure; /* the column names the base */
 	double unlikely; /* digits of evidence that it needs besides */
 	bool has_counts; /* columns without decimals aren't rounded */

@@ -13,7 +13,8 @@ static const struct format {
 	double bytes;
 } formats[] = {{"bf16", 2}, {"bfloat16", 2}, {"fp16", 2}, {"float16", 2}, {"f16", 2},
 	{"half precision", 2}, {"fp8", 1}, {"int8", 1}, {"fp32", 4}, {"float32", 4}, {"f32", 4},
-	{"int4", 0.5}, {"int2", 0.25}, {"q8_0", 1.0625}, {"q5_0", 0.6875}, {"q4_0", 0.5625}};
+	{"int4", 0.5}, {"int2", 0.25}, {"q8_0", 1.0625}, {"q5_1", 0.75}, {"q5_0", 0.6875},
+	{"q4_1", 0.625}, {"q4_0", 0.5625}};
 
 static bool is_word_at(const char *text, const char *p, const char *word)
 {
@@ -50,8 +51,7 @@ static size_t pair_length(const char *p, double *bits)
 	return (size_t)n + 1;
 }
 
-/* The length of the number format that begins here, and the bytes of a number; 0: none does. */
-static size_t format_at(const char *text, const char *p, double *bytes)
+size_t al_paper_format_at(const char *text, const char *p, double *bytes)
 {
 	const bool is_inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '.');
 	double bits = 0;
@@ -137,7 +137,7 @@ const char *al_paper_head_normal(struct al_arena *arena, const char *head)
 	for (const char *p = head; *p; p++) {
 		const char *close = strchr("([", *p) ? strpbrk(p, ")]") : NULL;
 		double bytes;
-		const size_t n = format_at(head, p, &bytes);
+		const size_t n = al_paper_format_at(head, p, &bytes);
 		if (n > 0)
 			p += n - 1;
 		else if (strncasecmp(p, " at ", 4) == 0 && isdigit((unsigned char)p[4]))
@@ -247,7 +247,7 @@ static void read_count(const struct place *at, bool is_caption, struct al_paper_
 static size_t read_format(const char *text, const char *p, struct al_paper_facts *out)
 {
 	double bytes;
-	const size_t n = format_at(text, p, &bytes);
+	const size_t n = al_paper_format_at(text, p, &bytes);
 
 	if (n > 0)
 		set(&out->bytes, bytes, &out->has_several_formats);

@@ -30,6 +30,8 @@ static bool is_repeated(const struct al_related *w, const struct al_paper_relati
 
 	if (r->form == AL_FORM_SUM)
 		return false;
+	if (r->left)
+		return strstr(r->left[row].text, t->text) != NULL;
 	for (size_t k = r->a; k <= (r->form == AL_FORM_MEAN ? r->b : r->a); k++)
 		if (al_paper_form_is_source(r, k)
 			&& fabs(t->value - al_related_at(w, row, k)->value)
@@ -71,6 +73,8 @@ static double n_candidates(const struct al_related *w, const struct al_paper_rel
 		     b = r->b > t ? r->b - t : t - r->b, most = a > b ? a : b;
 	double n = 0;
 
+	if (r->left)
+		return AL_LEFT_READINGS;
 	for (size_t k = 0; k < w->grid.n_columns; k++) {
 		const size_t far = k > t ? k - t : t - k;
 		n += far <= most && !w->is_found[k]

@@ -3,6 +3,7 @@
 
 #include "paper/bases.h"
 #include "paper/form.h"
+#include "paper/left.h"
 
 #define AL_BIT_OF(form) (1u << (form))
 #define AL_BIT(form) AL_BIT_OF(AL_FORM_##form)
@@ -11,6 +12,7 @@
 struct al_related {
 	struct al_paper_grid grid;
 	struct al_paper_bases bases;
+	struct al_paper_number *left[AL_LEFT_READINGS]; /* [n_rows] each */
 	bool *is_told; /* [n_rows]: a finding has the row */
 	bool *is_aggregate; /* [n_columns]: called a sum or a mean */
 	unsigned *forms, named; /* [2 n_columns]: that a column's name or unit allows, 0: it has

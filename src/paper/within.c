@@ -20,6 +20,7 @@ enum {
 	OF_BASE = AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(RATIO) | AL_BIT(PERCENT)
 		| AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(INVERSE),
 	OF_TWO = (OF_BASE & ~AL_BIT(INVERSE)) | AL_BIT(LARGER) | AL_BIT(PRODUCT),
+	OF_LEFT = AL_BIT(RATIO) | AL_BIT(PERCENT) | AL_BIT(FALL) | AL_BIT(INVERSE),
 	OF_ONE = AL_BIT(SHARE) | AL_BIT(MULTIPLE) | AL_BIT(RECIPROCAL),
 };
 
@@ -194,7 +195,7 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 
 	if (w->grid.is_turned && meaning == AL_MEANS_NOTHING)
 		return 0;
-	if (strcmp(column->unit, "x") == 0 && (is_change || meaning == AL_MEANS_NOTHING))
+	if (strcmp(column->unit, "x") == 0 && meaning != AL_MEANS_MEAN)
 		return OF_FACTOR;
 	if (al_paper_unit_is_points(column->unit))
 		return AL_BIT(DIFFERENCE) | AL_BIT(POINTS);
@@ -263,14 +264,25 @@ static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 			judge(w, r);
 	}
 	r.unlikely = 0;
-	static const struct al_paper_number bits = {16, 1e-9, 0, "16 bits", NULL, 0};
-	const bool is_of_bits = !w->grid.is_turned && r.form == AL_FORM_INVERSE
-		&& w->grid.sheet->heads[r.a].meaning == AL_MEANS_FORMAT;
 	r.bases = NULL;
-	r.is_sure = is_of_bits;
-	r.base = w->bases.given.half > 0 ? &w->bases.given : &bits;
-	if (w->bases.given.half > 0 || is_of_bits)
+	r.is_sure = false;
+	r.base = &w->bases.given;
+	if (r.base->half > 0)
 		judge(w, r);
+}
+
+/* What the names of rows leave, of 16 bits or of 32. */
+static void judge_left(struct al_related *w, struct al_paper_relation r)
+{
+	static const struct al_paper_number bits[] = {{16, 1e-9, 0, "16 bits", NULL, 0},
+		{32, 1e-9, 0, "32 bits", NULL, 0}};
+
+	for (size_t i = 0; i < 2 * AL_LEFT_READINGS; i++) {
+		r.left = w->left[i / 2];
+		r.base = &bits[i % 2];
+		r.unlikely = i % 2 ? 1 : 0;
+		judge(w, r);
+	}
 }
 
 static void judge_sources(struct al_related *w, struct al_paper_relation r)
@@ -304,6 +316,8 @@ static void judge_column(struct al_related *w, size_t t)
 	for (int form = 0; form < AL_FORM_SUM && w->grid.n_columns <= MOST_COLUMNS; form++) {
 		r.form = (enum al_paper_form)form;
 		judge_sources(w, r);
+		if (AL_BIT_OF(form) & OF_LEFT)
+			judge_left(w, r);
 	}
 }
 
@@ -353,6 +367,10 @@ static void relate(struct al_related *w, const struct al_paper_sheet *sheet, boo
 
 	al_paper_grid_init(&w->grid, sheet, is_turned, w->out->arena, &scratch);
 	al_paper_bases_init(&w->bases, &w->grid, &scratch);
+	for (int i = 0; i < AL_LEFT_READINGS; i++) {
+		w->left[i] = al_new_array(&scratch, struct al_paper_number, w->grid.n_rows);
+		al_paper_left_read(w->left[i], &w->grid, i);
+	}
 	w->found = al_new_array(&scratch, struct al_paper_relation, 2 * w->grid.n_columns);
 	w->is_found = al_new_array(&scratch, bool, 2 * w->grid.n_columns);
 	w->n_found = 0;
