@@ -177,6 +177,12 @@ const struct al_paper_heads *al_paper_meaning(const struct al_paper_vocabulary *
 	const char *normal = al_paper_head_normal(arena, head);
 	const struct al_paper_heads *found = al_paper_heads_find(v->heads, v->n_heads, normal);
 
+	/* "attn (Q:KV)" */
+	const char *open = strchr(head, '(');
+	const struct al_paper_heads *inner = al_paper_heads_find(v->heads, open ? v->n_heads : 0,
+		al_paper_normal(arena, open ? open : ""));
+	if (inner->meaning == AL_MEANS_SIZE && inner->size == AL_DIM_GROUP)
+		return inner;
 	/* "GQA ratio" is no ratio of two measurements */
 	return !al_paper_is_other(v, arena, head)
 			|| al_find_name(normal, found->names, found->n_names) >= 0

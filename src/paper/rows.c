@@ -76,13 +76,35 @@ static void read_label(const struct al_paper_sheet *s, const char *text, struct 
 		out->is_other = true;
 }
 
-/* "4:1" is a ratio of heads, 8 may be a number of them. */
+/* "MHA 4:1" is a ratio of heads, 8 may be a number of them; "40 (10 with attention)" is 40. */
 static bool read_size(const struct al_paper_sheet *s, const struct al_paper_head *head,
 	const char *text, struct al_paper_cell *out)
 {
-	const bool is_ratio = head->meaning == AL_MEANS_SIZE && head->size == AL_DIM_GROUP;
+	const bool is_size = head->meaning == AL_MEANS_SIZE,
+		   is_ratio = is_size && head->size == AL_DIM_GROUP;
+	const char *from = is_ratio ? text + strcspn(text, "0123456789") : text;
 
-	return al_paper_cell_number(s->arena, text, out) && (!is_ratio || strchr(text, ':'));
+	if (is_ratio && !strchr(text, ':'))
+		return false;
+	if (al_paper_cell_number(s->arena, from, out)) {
+		out->is_guess = head->size == AL_DIM_SOME && is_size;
+		return true;
+	}
+	const size_t n = strcspn(from, "(");
+	const bool has_remark = is_size && n > 1 && from[n] && from[n - 1] == ' '
+		&& al_paper_cell_number(s->arena, al_strndup(s->arena, from, n - 1), out);
+	out->is_guess = has_remark;
+	return has_remark;
+}
+
+/* A size that may be another one counts where it holds. */
+static bool is_size(struct al_paper_cell *cell, double value)
+{
+	const double *sizes = cell->subject->sizes;
+
+	if (cell->size == AL_DIM_SOME)
+		cell->size = sizes[AL_DIM_WIDTH] == value ? AL_DIM_WIDTH : AL_DIM_HEAD_DIM;
+	return sizes[cell->size] == value;
 }
 
 /* The sizes that the row itself has, as a model of keys and values in every layer; NULL: not
@@ -97,11 +119,12 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
-		if (head->meaning != AL_MEANS_SIZE
+		if (head->meaning != AL_MEANS_SIZE || head->size == AL_DIM_SOME
 			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell))
 			continue;
 		sizes[head->size] = cell.value;
-		*n_other += named && named->sizes[head->size] != cell.value;
+		*n_other += named && named->sizes[head->size] > 0
+			&& named->sizes[head->size] != cell.value;
 		*n_same += named && named->sizes[head->size] == cell.value;
 	}
 	if (sizes[AL_DIM_KV_HEADS] == 0)
@@ -233,8 +256,10 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	cell.row = index;
 	cell.column = column;
 	cell.meaning = head->meaning;
-	cell.is_guess = head->is_guess;
+	cell.is_guess |= head->is_guess;
 	cell.size = head->size;
+	if (cell.meaning == AL_MEANS_SIZE && cell.is_guess && !is_size(&cell, cell.value))
+		return;
 	cell.unit = unit_of(s, head, cell.unit);
 	const struct al_paper_facts *facts = &s->facts;
 	const double of_caption = facts->has_several_tokens ? 0 : facts->tokens;

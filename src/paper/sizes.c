@@ -21,7 +21,7 @@ static int size_of(const struct sizes *t, const char *name)
 	const struct al_paper_heads *found = al_paper_heads_find(t->v->heads, t->v->n_heads,
 		al_paper_normal(t->arena, name));
 
-	return found->meaning == AL_MEANS_SIZE ? found->size : -1;
+	return found->meaning == AL_MEANS_SIZE && found->size != AL_DIM_SOME ? found->size : -1;
 }
 
 /* The size that the words from `at` on name, the longest name first: "KV heads", "-layer",

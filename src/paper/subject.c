@@ -89,10 +89,16 @@ static bool read_cache(struct al_arena *arena, struct al_ledger *ledger,
 		else
 			add_cached(arena, line, bf16, out, &room);
 	}
-	const double *s = out->sizes;
-	out->has_plain_cache = out->n_cached == 1 && out->cached[0].limit == 0
-		&& out->cached[0].elements
-			== 2 * s[AL_DIM_LAYERS] * s[AL_DIM_KV_HEADS] * s[AL_DIM_HEAD_DIM];
+	double *s = out->sizes;
+	const double each = 2 * s[AL_DIM_KV_HEADS] * s[AL_DIM_HEAD_DIM];
+	const bool has_windows = out->n_cached > 1
+		|| (out->n_cached > 0 && out->cached[0].limit > 0);
+	const bool is_even = out->n_cached == 1 && !has_windows && each > 0
+		&& fmod(out->cached[0].elements, each) == 0;
+	const double n_layers = is_even ? out->cached[0].elements / each : 0;
+	if (!has_windows)
+		s[AL_DIM_CACHED_LAYERS] = out->state_bytes > 0 ? n_layers : s[AL_DIM_LAYERS];
+	out->has_plain_cache = is_even && n_layers == s[AL_DIM_LAYERS];
 	return true;
 }
 

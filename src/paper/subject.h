@@ -17,6 +17,8 @@ enum al_paper_size {
 	AL_DIM_KV_HEADS,
 	AL_DIM_HEAD_DIM,
 	AL_DIM_GROUP, /* query heads of a key head */
+	AL_DIM_CACHED_LAYERS, /* with attention, in models of layers without it */
+	AL_DIM_SOME, /* "d": one of two widths, and no size of a model */
 	AL_N_SIZES,
 };
 

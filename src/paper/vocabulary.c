@@ -19,6 +19,8 @@ static const struct meaning {
 	{"n_heads", AL_MEANS_SIZE, AL_DIM_HEADS}, {"n_kv_heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
 	{"d_head", AL_MEANS_SIZE, AL_DIM_HEAD_DIM},
 	{"query heads of a key head", AL_MEANS_SIZE, AL_DIM_GROUP},
+	{"attention layers", AL_MEANS_SIZE, AL_DIM_CACHED_LAYERS},
+	{"d_model or d_head", AL_MEANS_SIZE, AL_DIM_SOME},
 	{"parameters", AL_MEANS_TOTAL, AL_TOTAL_PARAMETERS},
 	{"active parameters", AL_MEANS_TOTAL, AL_TOTAL_ACTIVE},
 	{"parameters without embedding and head", AL_MEANS_TOTAL, AL_TOTAL_NON_EMBEDDING},
