@@ -264,6 +264,7 @@ static void read_cell(const struct al_deriving *d, size_t index, size_t column)
 {
 	const struct al_paper_row *row = &d->sheet->table->rows[index];
 	struct al_sentence s = {.vocabulary = &d->sheet->subjects->vocabulary};
+	struct al_operands operands = {.n = 0};
 	const char *rest = row->cells[column];
 	AL_ARENA(words);
 
@@ -272,7 +273,8 @@ static void read_cell(const struct al_deriving *d, size_t index, size_t column)
 	while (al_sentence_add_line(&s, &words, rest, row->line, &rest))
 		;
 	al_paper_read_expressions(&s, d->out, d->counts);
-	al_paper_read_relations(&s, d->out, d->counts);
+	al_operands_add(&operands, &s);
+	al_paper_read_relations(&s, &operands, d->out, d->counts);
 }
 
 static void read_cells(const struct al_deriving *d)

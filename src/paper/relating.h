@@ -2,16 +2,16 @@
 #pragma once
 
 #include "paper/lint.h"
+#include "paper/operands.h"
 #include "paper/statement.h"
-
-enum { AL_PAIRS_NEAR, AL_PAIRS_FAR };
 
 struct al_relating {
 	struct al_sentence *s;
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
-	struct al_pair pairs[2][AL_MOST_PAIRS]; /* near to each other, far from each other */
-	size_t n_pairs[2];
+	const struct al_operands *operands; /* of the paragraph, the sentence's last */
+	struct al_pair pairs[AL_MOST_PAIRS];
+	size_t n_pairs;
 };
 
 /* What the pair gives, in the unit of the statement: a factor, a percentage, a difference. */
@@ -21,15 +21,16 @@ double al_relating_point(const struct al_pair *pair, const struct al_word *said)
 void al_relating_add(struct al_relating *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but);
 
-/* ---- differences.c ---- */
+/* ---- nearby.c ---- */
 
-/* Judges a number that is the difference of a pair; it counts where it holds to its last digit. */
-void al_paper_read_difference(struct al_relating *r, size_t at);
+/* Judges a statement by the nearest two operands of one unit of which it holds to its last digit;
+ * false: there are none, or as near ones are so many that chance would do. */
+bool al_paper_read_nearby(struct al_relating *r, size_t at);
 
 /* ---- restated.c ---- */
 
 /* Fractions in words, in front of a direction, become percentages. */
 void al_paper_read_fractions(struct al_sentence *s);
 
-/* Judges a statement that says a factor, or bits, in another way. */
-void al_paper_read_restated(struct al_relating *r, size_t at);
+/* Judges a statement that says a factor, or bits, in another way; false: it doesn't. */
+bool al_paper_read_restated(struct al_relating *r, size_t at);

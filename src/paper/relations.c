@@ -30,15 +30,16 @@ static bool can_divide(const struct al_pair *pair)
 		&& strcmp(pair->before.family, pair->after.family) == 0;
 }
 
-/* How many times the smaller the larger is; or by how many hundredths of what was it fell or
- * rose. */
-static struct range relation_of(const struct al_pair *pair, enum al_word_kind kind)
+/* How many times the smaller the larger is, or of a factor below 1 the inverse; or by how many
+ * hundredths of what was it fell or rose. */
+static struct range relation_of(const struct al_pair *pair, const struct al_word *said)
 {
 	const struct range before = range_of(&pair->before), after = range_of(&pair->after);
 	const bool falls = pair->after.value < pair->before.value;
 
-	if (kind == AL_WORD_TIMES)
-		return falls ? quotient(before, after) : quotient(after, before);
+	if (said->kind == AL_WORD_TIMES)
+		return falls == (said->value >= 1) ? quotient(before, after)
+						   : quotient(after, before);
 	const struct range share = quotient(after, before);
 	if (pair->is_share)
 		return (struct range){100 * share.low, 100 * share.high};
@@ -52,7 +53,8 @@ double al_relating_point(const struct al_pair *pair, const struct al_word *said)
 
 	switch (said->kind) {
 	case AL_WORD_TIMES:
-		return fmax(before, after) / fmin(before, after);
+		return said->value < 1 ? fmin(before, after) / fmax(before, after)
+				       : fmax(before, after) / fmin(before, after);
 	case AL_WORD_PERCENT:
 		return 100 * (pair->is_share ? after : fabs(after - before)) / before;
 	default:
@@ -70,8 +72,9 @@ static const char *derivation_of(const struct al_pair *pair, const struct al_wor
 	const bool falls = pair->after.value < pair->before.value;
 	const bool is_ratio = said->kind == AL_WORD_TIMES;
 	const bool is_change = !is_ratio && !pair->is_share;
-	const struct al_word *above = is_ratio && falls ? &pair->before : &pair->after;
-	const struct al_word *below = is_ratio && falls ? &pair->after : &pair->before;
+	const bool is_back = is_ratio && falls == (said->value >= 1);
+	const struct al_word *above = is_back ? &pair->before : &pair->after;
+	const struct al_word *below = is_back ? &pair->after : &pair->before;
 
 	return al_format(arena, "%s%s / %s%s = %.*f%s", is_change && falls ? "1 - " : "",
 		above->text, below->text, is_change && !falls ? " - 1" : "", said->digits + 1,
@@ -82,7 +85,19 @@ static const char *derivation_of(const struct al_pair *pair, const struct al_wor
 
 static const char points[] = "points", cut_off[] = "truncation"; /* causes */
 
-static bool holds_elsewhere(struct al_relating *r, const struct al_word *said);
+/* Is a statement that is wrong of its pair right of another one? */
+static bool holds_elsewhere(struct al_relating *r, const struct al_pair *pair,
+	const struct al_word *said)
+{
+	if (al_paper_read_nearby(r, (size_t)(said - r->s->words)))
+		return true;
+	for (size_t i = 0; i < r->n_pairs; i++)
+		if (r->pairs[i].first != pair->first && can_divide(&r->pairs[i])
+			&& fabs(al_relating_point(&r->pairs[i], said) - said->value)
+				<= said->half_unit * (1 + 1e-9))
+			return true;
+	return false;
+}
 
 void al_relating_add(struct al_relating *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
@@ -90,7 +105,7 @@ void al_relating_add(struct al_relating *r, const struct al_pair *pair, const st
 	struct al_arena *arena = r->out->arena;
 	const double right = al_relating_point(pair, said);
 
-	if (verdict == AL_INCONSISTENT && holds_elsewhere(r, said))
+	if (verdict == AL_INCONSISTENT && holds_elsewhere(r, pair, said))
 		return;
 	const struct al_paper_suspect suspect = {.printed = al_strdup(arena, said->text),
 		.value = said->value,
@@ -102,10 +117,10 @@ void al_relating_add(struct al_relating *r, const struct al_pair *pair, const st
 		.expected = al_paper_expected(arena, right, said->digits),
 		.verdict = al_verdict_names[verdict],
 		.cause = verdict == AL_CONSISTENT && *but ? but : NULL,
-		.note = but == points	 ? "holds as percentage points"
-			: but == cut_off ? "cut off, not rounded"
-			: *but		 ? al_format(arena, "erratum? it %s", but)
-					 : NULL};
+		.note = strcmp(but, points) == 0    ? "holds as percentage points"
+			: strcmp(but, cut_off) == 0 ? "cut off, not rounded"
+			: *but			    ? al_format(arena, "erratum? it %s", but)
+						    : NULL};
 
 	if (verdict == AL_INCONSISTENT)
 		found.derivation = derivation_of(pair, said, arena);
@@ -118,57 +133,13 @@ void al_relating_add(struct al_relating *r, const struct al_pair *pair, const st
 	r->counts->numbers++;
 }
 
-/* The verdict on one of the two ways to read a pair; "": it may be of something else. */
-static const char *compare_loosely(struct al_relating *r, const struct al_pair *pair, size_t at,
-	enum al_verdict *out)
-{
-	const struct al_word *said = &r->s->words[at];
-	const double point = al_relating_point(pair, said), off = fabs(said->value - point);
-	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
-	const struct range found = relation_of(pair, said->kind);
-	const int direction = pair->after.value < pair->before.value ? -1 : 1;
-	const bool is_near = al_statement_gap(r->s, pair, at) <= AL_GAP_UNITS;
-	const bool is_change = said->kind == AL_WORD_PERCENT && !pair->is_share;
-	const bool is_of_percent = is_change && pair->before.kind == AL_WORD_PERCENT;
-
-	/* "-6 % (5.57 to 5.21)" */
-	const bool is_explicit = is_near && al_pair_is_in_brackets(r->s, pair) && is_change
-		&& al_statement_direction(r->s, at) != 0;
-
-	*out = AL_UNDERIVABLE;
-	/* "at 50 % eviction (40 % vs. 60 %)" */
-	if ((is_of_percent && al_statement_direction(r->s, at) == 0
-		    && !al_statement_is_telling(said))
-		|| (is_change && al_statement_direction(r->s, at) * direction < 0)
-		|| (al_significant_digits(said) < 2 && !is_explicit
-			&& (off > 0.02 * point || !is_near)))
-		return "";
-	if (off <= half * (1 + 1e-9))
-		*out = AL_REPRODUCED;
-	else if (pair->is_far)
-		return "";
-	else if (is_near && found.low <= said->value + half && found.high >= said->value - half
-		&& found.high - found.low < 0.2 * point)
-		*out = AL_CONSISTENT;
-	else if ((is_near || al_statement_has_sign(r->s, at, "+")
-			 || al_statement_has_sign(r->s, at, "-"))
-		&& is_of_percent && said->digits > 0
-		&& fabs(fabs(pair->after.value - pair->before.value) - said->value)
-			< half * (1 + 1e-9)) {
-		*out = AL_CONSISTENT;
-		return points;
-	}
-	return "";
-}
-
 static bool is_slip(struct al_relating *r, const struct al_pair *pair, size_t at)
 {
 	const struct al_word *said = &r->s->words[at];
 	const bool is_change = said->kind == AL_WORD_PERCENT && !pair->is_share;
 	const int direction = pair->after.value < pair->before.value ? -1 : 1;
 
-	return !pair->is_far && al_statement_gap(r->s, pair, at) <= AL_GAP_UNITS
-		&& al_significant_digits(said) >= 2
+	return al_statement_gap(r->s, pair, at) <= AL_GAP_UNITS && al_significant_digits(said) >= 2
 		&& (!is_change || al_statement_direction(r->s, at) * direction >= 0)
 		&& al_paper_is_digit_slip(r->out->arena,
 			&(struct al_paper_suspect){.printed = said->text,
@@ -178,47 +149,11 @@ static bool is_slip(struct al_relating *r, const struct al_pair *pair, size_t at
 				.digits = said->digits});
 }
 
-/* Does the statement hold of any pair of the sentence? Then it is of that one. */
-static bool holds_elsewhere(struct al_relating *r, const struct al_word *said)
+/* A statement that may be of something else: wrong by a slip of one digit. */
+static void judge_loosely(struct al_relating *r, const struct al_pair *pair, size_t at)
 {
-	const size_t at = (size_t)(said - r->s->words);
-	enum al_verdict verdict;
-
-	for (size_t i = 0; i < r->n_pairs[AL_PAIRS_NEAR] + r->n_pairs[AL_PAIRS_FAR]; i++) {
-		const struct al_pair *pair = i < r->n_pairs[AL_PAIRS_NEAR]
-			? &r->pairs[AL_PAIRS_NEAR][i]
-			: &r->pairs[AL_PAIRS_FAR][i - r->n_pairs[AL_PAIRS_NEAR]];
-		if (!can_divide(pair))
-			continue;
-		(void)compare_loosely(r, pair, at, &verdict);
-		if (verdict == AL_UNDERIVABLE)
-			continue;
-		if (al_statement_is_telling(said))
-			al_relating_add(r, pair, said, verdict, "");
-		return true;
-	}
-	return false;
-}
-
-/* A statement that may be of something else. Which of the two is the old value is open; a single
- * digit shows nothing unless it is exact. */
-static bool judge_loosely(struct al_relating *r, const struct al_pair *pair, size_t at)
-{
-	struct al_pair swapped = *pair;
-	enum al_verdict verdict;
-
-	swapped.before = pair->after;
-	swapped.after = pair->before;
-	for (int i = 0; i < (pair->is_share ? 1 : 2); i++) {
-		const char *but = compare_loosely(r, i ? &swapped : pair, at, &verdict);
-		if (verdict == AL_UNDERIVABLE)
-			continue;
-		al_relating_add(r, i ? &swapped : pair, &r->s->words[at], verdict, but);
-		return true;
-	}
-	if (is_slip(r, pair, at))
+	if (!al_paper_read_nearby(r, at) && is_slip(r, pair, at))
 		al_relating_add(r, pair, &r->s->words[at], AL_INCONSISTENT, "");
-	return false;
 }
 
 static void judge(struct al_relating *r, const struct al_pair *pair, size_t at)
@@ -231,13 +166,13 @@ static void judge(struct al_relating *r, const struct al_pair *pair, size_t at)
 	const double slack = 1e-9 * fmax(1, said->value); /* of the arithmetic in double */
 	const double rounding = said->half_unit
 		* (al_sentence_has_near(s, at, 2, AL_WORDS_ABOUT) ? 3 : 1);
-	const struct range found = relation_of(pair, said->kind);
+	const struct range found = relation_of(pair, said);
 	const double point = al_relating_point(pair, said);
 
 	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
 
 	if (is_directed && is_falling == is_rising) {
-		(void)judge_loosely(r, pair, at);
+		judge_loosely(r, pair, at);
 		return;
 	}
 	const double change = fabs(pair->after.value - pair->before.value);
@@ -280,8 +215,8 @@ static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pair
 static bool read_relation(struct al_relating *r, size_t at)
 {
 	const struct al_sentence *s = r->s;
-	const struct al_pair *pairs = r->pairs[AL_PAIRS_NEAR];
-	const size_t n_pairs = r->n_pairs[AL_PAIRS_NEAR];
+	const struct al_pair *pairs = r->pairs;
+	const size_t n_pairs = r->n_pairs;
 	size_t n = 0, found = 0;
 	enum al_gap best = AL_GAP_APART;
 	bool is_of_pair = false;
@@ -298,31 +233,10 @@ static bool read_relation(struct al_relating *r, size_t at)
 	if (n != 1 || has_neighbor(s, pairs, n_pairs, found) || !can_divide(&pairs[found]))
 		return n > 0 || is_of_pair;
 	if (al_statement_is_loose(s, &pairs[found], at))
-		(void)judge_loosely(r, &pairs[found], at);
+		judge_loosely(r, &pairs[found], at);
 	else
 		judge(r, &pairs[found], at);
 	return true;
-}
-
-/* Of pairs far from each other the first counts of which the statement holds. */
-static bool read_far(struct al_relating *r, size_t at)
-{
-	const struct al_pair *pairs = r->pairs[AL_PAIRS_FAR];
-	const size_t n_pairs = r->n_pairs[AL_PAIRS_FAR];
-	const struct al_word *said = &r->s->words[at];
-	const bool tells = al_statement_is_telling(said);
-
-	for (size_t i = 0; i < n_pairs; i++) {
-		const enum al_gap gap = al_statement_gap(r->s, &pairs[i], at);
-		const bool is_near = pairs[i].is_joined && gap <= AL_GAP_UNITS
-			&& (al_significant_digits(said) >= 2
-				|| al_pair_is_in_brackets(r->s, &pairs[i]));
-		if (gap != AL_GAP_APART && (tells || is_near)
-			&& al_statement_is_of_same(r->s, &pairs[i], at) && can_divide(&pairs[i])
-			&& judge_loosely(r, &pairs[i], at))
-			return true;
-	}
-	return false;
 }
 
 /* "3 3 %", "9 . 7 %" */
@@ -331,21 +245,22 @@ static bool is_in_pieces(const struct al_sentence *s, size_t at)
 	return at > 0 && (s->words[at - 1].kind > AL_WORD_SIGN || al_sentence_is(s, at - 1, "."));
 }
 
-void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findings *out,
-	struct al_lint_counts *counts)
+void al_paper_read_relations(struct al_sentence *sentence, const struct al_operands *operands,
+	struct al_paper_findings *out, struct al_lint_counts *counts)
 {
-	struct al_relating r = {.s = sentence, .out = out, .counts = counts};
+	struct al_relating r = {sentence, out, counts, operands, .n_pairs = 0};
 
 	al_paper_read_fractions(sentence);
-	for (int k = AL_PAIRS_NEAR; k <= AL_PAIRS_FAR; k++)
-		r.n_pairs[k] = al_paper_find_pairs(sentence, k == AL_PAIRS_FAR, r.pairs[k]);
+	r.n_pairs = al_paper_find_pairs(sentence, r.pairs);
 	for (size_t i = 0; i < sentence->n; i++) {
 		const enum al_word_kind kind = sentence->words[i].kind;
 		const bool is_relation = kind == AL_WORD_PERCENT || kind == AL_WORD_TIMES;
-		if (is_relation && !is_in_pieces(sentence, i) && !read_relation(&r, i)
-			&& !read_far(&r, i))
-			al_paper_read_restated(&r, i);
-		else if (!is_relation)
-			al_paper_read_difference(&r, i);
+		const size_t n = counts->numbers;
+		if (is_relation
+			&& (is_in_pieces(sentence, i)
+				|| (!read_relation(&r, i) && al_paper_read_restated(&r, i))))
+			continue;
+		if (counts->numbers == n)
+			(void)al_paper_read_nearby(&r, i);
 	}
 }

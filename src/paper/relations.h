@@ -2,7 +2,9 @@
 #pragma once
 
 #include "paper/lint.h"
+#include "paper/operands.h"
 
-/* Judges statements about pairs of numbers; fractions in words become percentages. */
-void al_paper_read_relations(struct al_sentence *sentence, struct al_paper_findings *out,
-	struct al_lint_counts *counts);
+/* Judges statements about pairs of numbers; fractions in words become percentages. `operands`:
+ * those of the paragraph, the sentence's last. */
+void al_paper_read_relations(struct al_sentence *sentence, const struct al_operands *operands,
+	struct al_paper_findings *out, struct al_lint_counts *counts);

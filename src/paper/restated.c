@@ -79,8 +79,7 @@ static bool read_bits_as_factor(struct al_relating *r, size_t at)
 	return false;
 }
 
-void al_paper_read_restated(struct al_relating *r, size_t at)
+bool al_paper_read_restated(struct al_relating *r, size_t at)
 {
-	if (!read_factor_as_percent(r, at))
-		(void)read_bits_as_factor(r, at);
+	return read_factor_as_percent(r, at) || read_bits_as_factor(r, at);
 }

@@ -13,6 +13,7 @@ struct reader {
 	struct al_arena words; /* of the last sentences */
 	size_t n_words;
 	struct al_sentence sentence;
+	struct al_operands operands; /* of the paragraph */
 	struct al_paper_topic topic;
 };
 
@@ -24,7 +25,8 @@ static void read_sentence(struct reader *r)
 	al_paper_read_expressions(s, d->out, d->counts);
 	al_paper_read_stated(s, d, r->subjects, &r->topic);
 	al_paper_read_sizes(s, d, r->subjects, &r->topic);
-	al_paper_read_relations(s, d->out, d->counts);
+	al_operands_add(&r->operands, s);
+	al_paper_read_relations(s, &r->operands, d->out, d->counts);
 	r->n_words += s->n;
 	s->n = 0;
 	if (r->n_words < MOST_KEPT_WORDS)
@@ -32,6 +34,7 @@ static void read_sentence(struct reader *r)
 	al_arena_finish(&r->words);
 	al_arena_init(&r->words);
 	r->sentence = (struct al_sentence){.vocabulary = s->vocabulary};
+	r->operands.n = 0;
 	r->n_words = 0;
 }
 
@@ -74,6 +77,7 @@ static void read_line(struct reader *r, const struct al_paper_line *line, size_t
 
 	if (line->is_of_table || (!*text && !line->is_part)) {
 		read_sentence(r);
+		r->operands.n = 0;
 		return;
 	}
 	if (begins_item(r->deriving->paper, line))

@@ -94,8 +94,6 @@ bool al_pair_is_in_brackets(const struct al_sentence *s, const struct al_pair *p
  * rates alone. */
 enum al_gap al_statement_gap(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
-	if (pair->said > 0)
-		return pair->said == at ? AL_GAP_LINKS : AL_GAP_APART;
 	const bool is_of_time = al_sentence_has(s, at + 1, AL_WORDS_OF_TIME);
 	const bool has_brackets = pair->is_loose && al_pair_is_in_brackets(s, pair);
 
@@ -146,6 +144,12 @@ bool al_statement_is_telling(const struct al_word *word)
 	for (; word->digits == 0 && digits > 1 && fmod(value, 10) == 0; value /= 10)
 		digits--;
 	return digits >= 2;
+}
+
+bool al_statement_is_signed(const struct al_sentence *s, size_t at)
+{
+	return al_statement_has_sign(s, at, "+") || al_statement_has_sign(s, at, "-")
+		|| al_statement_has_sign(s, at, "\u2212");
 }
 
 bool al_statement_has_direction(const struct al_sentence *s, size_t at)

@@ -29,6 +29,9 @@ bool al_statement_is_loose(const struct al_sentence *s, const struct al_pair *pa
 /* "+0.1%", "-26.6%": has it this sign? */
 bool al_statement_has_sign(const struct al_sentence *s, size_t at, const char *sign);
 
+/* Any? */
+bool al_statement_is_signed(const struct al_sentence *s, size_t at);
+
 /* Is it a word of falling or rising? */
 bool al_statement_has_direction(const struct al_sentence *s, size_t at);
 

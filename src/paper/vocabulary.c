@@ -1,6 +1,8 @@
 /* Reading vocabulary.json. */
 #include "paper/vocabulary.h"
 
+#include <assert.h>
+
 #include "base/embedded.h"
 #include "base/record.h"
 #include "paper/paper.h"
@@ -75,66 +77,48 @@ static const struct al_record head_record = {
 static const struct al_field word_fields[] = {AL_WORD_LISTS(WORDS)};
 static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
 
-/* "{versus}" */
-static bool find_list(struct al_paper_step *step, const char *word, struct al_error *err)
-{
-	for (size_t i = 0; i < AL_N_WORDS; i++) {
-		const char *key = word_fields[i].key;
-		if (word[0] == '{' && strncmp(word + 1, key, strlen(key)) == 0
-			&& strcmp(word + 1 + strlen(key), "}") == 0) {
-			step->kind = AL_STEP_LISTED;
-			step->list = (enum al_paper_words)i;
-			return true;
-		}
-	}
-	return word[0] != '{' || al_fail(err, AL_EINPUT, "unknown list %s", word);
-}
-
-/* "#", "to/2" */
-static bool read_step(struct al_paper_step *step, char *word, struct al_error *err)
-{
-	char *most = strrchr(word, '/');
-	int64_t number = 0;
-
-	if (most) {
-		*most = '\0';
-		if (al_read_digits(most + 1, &number) == 0)
-			return al_fail(err, AL_EINPUT, "found \"%s\", expected a number", most + 1);
-	}
-	*step = (struct al_paper_step){AL_STEP_WORD, word, 0, (size_t)number};
-	if (strcmp(word, "#") == 0)
-		step->kind = AL_STEP_NUMBER;
-	if (strcmp(word, "%") == 0)
-		step->kind = AL_STEP_STATEMENT;
-	return find_list(step, word, err);
-}
-
+/* "from #/2 to/2 #/2": a number may have two other words in front. */
 static bool find_form(void *context, const char *text, void *out, struct al_error *err)
 {
 	struct al_paper_pair_form *form = out;
 	char *rest = al_strdup(context, text), *word;
 
-	for (size_t n = 0; (word = strtok_r(rest, " ", &rest)); n++) {
-		if (n + 1 == sizeof(form->steps) / sizeof(*form->steps))
-			return al_fail(err, AL_EINPUT, "\"%s\" has more than four steps", text);
-		if (!read_step(&form->steps[n], word, err))
-			return false;
+	(void)err;
+	while ((word = strtok_r(rest, " ", &rest))) {
+		char *slash = strchr(word, '/');
+		assert(form->n_steps < sizeof(form->steps) / sizeof(*form->steps));
+		if (slash)
+			*slash = '\0';
+		form->steps[form->n_steps++] = (struct al_paper_step){strcmp(word, "#") == 0 ? NULL
+											     : word,
+			slash ? (size_t)(slash[1] - '0') : 0};
 	}
 	return true;
 }
 
-static const char *const nearness[] = {"sure", "loose", "far"};
 #define AT(member) offsetof(struct al_paper_pair_form, member)
 static const struct al_field pair_fields[] = {
 	{AL_KEY("form", BY, 0), .find = find_form},
-	{AL_KEY("is", WORD, AT(nearness)), AL_WORDS(nearness)},
 	{AL_KEY("old_first", BOOLEAN, AT(is_old_first))},
 	{AL_KEY("share", BOOLEAN, AT(is_share))},
+	{AL_KEY("loose", BOOLEAN, AT(is_loose))},
 };
 #undef AT
 static const struct al_record pair_record = {
 	.fields = AL_FIELDS(pair_fields),
 	.size = sizeof(struct al_paper_pair_form),
+};
+
+#define AT(member) offsetof(struct al_paper_unit, member)
+static const struct al_field unit_fields[] = {
+	{AL_KEY("name", TEXT, AT(name))},
+	{AL_KEY("scale", REAL, AT(scale))},
+	{AL_KEY("of", TEXT, AT(family))},
+};
+#undef AT
+static const struct al_record unit_record = {
+	.fields = AL_FIELDS(unit_fields),
+	.size = sizeof(struct al_paper_unit),
 };
 
 #define AT(member) offsetof(struct al_paper_fraction, member)
@@ -160,6 +144,7 @@ static const struct al_field fields[] = {
 	{AL_KEY("endings", LIST, AT(endings)), .n_offset = AT(n_endings)},
 	{AL_KEY("remarks", LIST, AT(remarks)), .n_offset = AT(n_remarks)},
 	{AL_KEY("pairs", LIST, AT(pairs)), .n_offset = AT(n_pairs), .record = &pair_record},
+	{AL_KEY("units", LIST, AT(units)), .n_offset = AT(n_units), .record = &unit_record},
 	{AL_KEY("fractions", LIST, AT(fractions)), .n_offset = AT(n_fractions),
 		.record = &fraction_record},
 	{AL_KEY("words", RECORD, AT(words)), .record = &word_record},

@@ -44,12 +44,14 @@ struct al_paper_heads {
 	LIST(NOUN_ENDS, noun_ends) LIST(TOTAL_LINKS, total_links) \
 	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
 	LIST(OF_SIZES, of_sizes) LIST(KV_CACHES, kv_caches) LIST(CACHES, caches) \
-	LIST(KV, kv) LIST(VERSUS, versus) LIST(BASES, bases) LIST(SECONDS, seconds) \
+	LIST(KV, kv) LIST(VERSUS, versus) LIST(SECONDS, seconds) \
 	LIST(FAMILIES, families) LIST(OF_LAYERS, of_layers) LIST(GROUPS, groups) \
 	LIST(LETTERS_L, letters_l) LIST(LETTERS_D, letters_d) LIST(LETTERS_H, letters_h) \
 	LIST(PARAMETERS, parameters) LIST(PARTS, parts) LIST(ACTIVE, active) \
 	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized) LIST(COUNTS, counts) \
-	LIST(ABBREVIATIONS, abbreviations) LIST(LISTED, listed) LIST(BEFORE_PAIRS, before_pairs)
+	LIST(ABBREVIATIONS, abbreviations) LIST(LISTED, listed) LIST(BEFORE_PAIRS, before_pairs) \
+	LIST(NOUNS, nouns) LIST(POINTS, points) LIST(SCORES, scores) LIST(PLACES, places) \
+	LIST(COMPARING, comparing) LIST(ENDS_OF_CHANGES, ends_of_changes)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
@@ -57,23 +59,19 @@ enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
 /* How two numbers appear in a sentence: "from # to #". */
 struct al_paper_pair_form {
 	struct al_paper_step {
-		enum {
-			AL_STEP_NONE, /* the form ends */
-			AL_STEP_NUMBER,
-			AL_STEP_STATEMENT, /* about the two */
-			AL_STEP_WORD,
-			AL_STEP_LISTED, /* a word of a list */
-		} kind;
-		const char *word;
-		enum al_paper_words list;
+		const char *word; /* NULL: a number */
 		size_t most; /* words in front of it that are passed over */
-	} steps[5]; /* the last is none */
-	enum {
-		AL_PAIR_SURE,
-		AL_PAIR_LOOSE, /* the two may be of something else than a statement next to them */
-		AL_PAIR_FAR, /* so they are most likely: what holds counts, no more */
-	} nearness;
-	bool is_old_first, is_share;
+	} steps[4];
+	size_t n_steps;
+	/* is_loose: the two may be of something else than a statement next to them */
+	bool is_old_first, is_share, is_loose;
+};
+
+/* Of a number, right behind it: "GB" */
+struct al_paper_unit {
+	const char *name;
+	double scale;
+	const char *family; /* "bytes"; "%" and "x" are statements; numbers of two are no pair */
 };
 
 /* "two thirds" */
@@ -95,7 +93,8 @@ struct al_paper_vocabulary {
 	size_t n_remarks;
 	struct al_paper_pair_form *pairs;
 	struct al_paper_fraction *fractions;
-	size_t n_pairs, n_fractions;
+	struct al_paper_unit *units;
+	size_t n_pairs, n_fractions, n_units;
 	struct al_paper_list {
 		const char **items;
 		size_t n;

@@ -3,33 +3,6 @@
 
 #include <ctype.h>
 
-/* What a number is of, right behind it; `scale` where it is one of its kind's units. */
-static const struct unit {
-	const char *name;
-	enum al_word_kind kind;
-	double scale;
-	const char *family; /* numbers of different ones are no two of a pair */
-} units[] = {{"KiB", AL_WORD_NUMBER, 0x1p10, "bytes"}, {"MiB", AL_WORD_NUMBER, 0x1p20, "bytes"},
-	{"GiB", AL_WORD_NUMBER, 0x1p30, "bytes"}, {"TiB", AL_WORD_NUMBER, 0x1p40, "bytes"},
-	{"KB", AL_WORD_NUMBER, 1e3, "bytes"}, {"kB", AL_WORD_NUMBER, 1e3, "bytes"},
-	{"MB", AL_WORD_NUMBER, 1e6, "bytes"}, {"GB", AL_WORD_NUMBER, 1e9, "bytes"},
-	{"TB", AL_WORD_NUMBER, 1e12, "bytes"}, {"PFLOPs", AL_WORD_NUMBER, 1e15, "flops"},
-	{"TFLOPs", AL_WORD_NUMBER, 1e12, "flops"}, {"GFLOPs", AL_WORD_NUMBER, 1e9, "flops"},
-	{"PFLOP", AL_WORD_NUMBER, 1e15, "flops"}, {"TFLOP", AL_WORD_NUMBER, 1e12, "flops"},
-	{"GFLOP", AL_WORD_NUMBER, 1e9, "flops"}, {"ms", AL_WORD_NUMBER, 1e-3, "s"},
-	{"us", AL_WORD_NUMBER, 1e-6, "s"}, {"seconds", AL_WORD_NUMBER, 1, "s"},
-	{"s", AL_WORD_NUMBER, 1, "s"}, {"thousand", AL_WORD_NUMBER, 1e3, ""},
-	{"million", AL_WORD_NUMBER, 1e6, ""}, {"billion", AL_WORD_NUMBER, 1e9, ""},
-	{"k", AL_WORD_NUMBER, 1e3, ""}, {"K", AL_WORD_NUMBER, 1e3, ""},
-	{"M", AL_WORD_NUMBER, 1e6, ""}, {"B", AL_WORD_NUMBER, 1e9, ""},
-	{"T", AL_WORD_NUMBER, 1e12, ""}, {"%", AL_WORD_PERCENT, 1, "%"},
-	{"percent", AL_WORD_PERCENT, 1, "%"}, {"per cent", AL_WORD_PERCENT, 1, "%"},
-	{"x", AL_WORD_TIMES, 1, "x"}, {"\u00d7", AL_WORD_TIMES, 1, "x"},
-	{"times", AL_WORD_TIMES, 1, "x"}, {"-fold", AL_WORD_TIMES, 1, "x"},
-	{"fold", AL_WORD_TIMES, 1, "x"}};
-
-enum { N_UNITS = sizeof(units) / sizeof(*units) };
-
 static bool is_letter(char c)
 {
 	return isalpha((unsigned char)c) || (unsigned char)c >= 128;
@@ -62,15 +35,16 @@ size_t al_number_read(const char *p, double *value, int *digits)
 	return n;
 }
 
-static const struct unit *unit_at(const char *p)
+/* What a number is of, right behind it; NULL: none of the vocabulary's. */
+static const struct al_paper_unit *unit_at(const struct al_paper_vocabulary *v, const char *p)
 {
-	for (size_t i = 0; i < N_UNITS; i++) {
-		const size_t n = strlen(units[i].name);
-		const char last = units[i].name[n - 1];
-		if (strncmp(p, units[i].name, n) == 0
-			&& (!isalpha((unsigned char)last)
+	for (size_t i = 0; i < v->n_units; i++) {
+		const char *name = v->units[i].name;
+		const size_t n = strlen(name);
+		if (strncmp(p, name, n) == 0
+			&& (!isalpha((unsigned char)name[n - 1])
 				|| (!is_letter(p[n]) && !isdigit((unsigned char)p[n]))))
-			return &units[i];
+			return &v->units[i];
 	}
 	return NULL;
 }
@@ -126,17 +100,19 @@ static bool is_factor(const char *end, const char *behind)
 }
 
 /* The word that begins at `p`; returns where the next may begin. */
-static const char *read_number(const char *text, const char *p, struct al_arena *arena,
-	struct al_word *word)
+static const char *read_number(const struct al_paper_vocabulary *v, const char *text, const char *p,
+	struct al_arena *arena, struct al_word *word)
 {
 	const size_t n = al_number_length(p);
 	const char *end = p + n, *behind = end + strspn(end, " ");
-	const struct unit *unit = is_factor(end, behind) ? NULL : unit_at(behind);
+	const struct al_paper_unit *unit = is_factor(end, behind) ? NULL : unit_at(v, behind);
 
 	*word = (struct al_word){.kind = AL_WORD_NUMBER, .family = ""};
 	if (unit) {
 		end = behind + strlen(unit->name);
-		word->kind = unit->kind;
+		word->kind = *unit->family == '%' ? AL_WORD_PERCENT
+			: *unit->family == 'x'	  ? AL_WORD_TIMES
+						  : AL_WORD_NUMBER;
 		word->family = unit->family;
 	}
 	if (!set_value(p, n, word) || !is_alone(text, p, end, word->kind == AL_WORD_PERCENT)
@@ -199,7 +175,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			continue;
 		}
 		if (isdigit((unsigned char)*p))
-			p = read_number(text, p, arena, &word);
+			p = read_number(s->vocabulary, text, p, arena, &word);
 		else if (strncmp(p, "->", 2) == 0) {
 			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = arrow};
 			p += 2;
@@ -218,6 +194,16 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			return true;
 	}
 	return false;
+}
+
+void al_word_share_unit(struct al_word *first, const struct al_word *second)
+{
+	if (first->scale > 0 || second->scale == 0)
+		return;
+	first->half_unit = 0.5 * second->scale * pow(10, -first->digits);
+	first->value *= second->scale;
+	first->scale = second->scale;
+	first->family = second->family;
 }
 
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)

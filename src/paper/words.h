@@ -32,6 +32,9 @@ struct al_sentence {
 	const struct al_paper_vocabulary *vocabulary;
 };
 
+/* "from 64 to 16 GB": the first, if it has no unit, is of that of the second. */
+void al_word_share_unit(struct al_word *first, const struct al_word *second);
+
 /* Is this text at the place, letters or a sign? */
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text);
 

@@ -1,0 +1,365 @@
+/* Statements that no form of a pair explains: of any two quantities of one unit near them, in the
+ * sentence or the paragraph before it. The nearest two count of which a statement holds to its last
+ * digit, unless as near ones are so many that chance would do. */
+#include "paper/relating.h"
+#include "scenario/scenario.h"
+
+/* ---- what a statement may mean ---- */
+
+enum meaning { FACTOR, FALL, RISE, SHARE, DIFFERENCE, POINTS, N_MEANINGS };
+
+/* "+0.07", "12.9 GB less": a number that may be a difference. */
+static bool is_difference(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *word = &s->words[at];
+	const bool is_of_name = at > 1 && s->words[at - 1].is_joined
+		&& s->words[at - 2].kind == AL_WORD_LETTERS; /* "GPT-4.1" */
+	const bool is_signed = !is_of_name && al_statement_is_signed(s, at);
+	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
+		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"));
+
+	return is_alone && word->value > 0 && (word->digits > 0 || al_statement_is_telling(word))
+		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
+		&& (is_signed
+			|| (word->kind == AL_WORD_NUMBER
+				&& (al_statement_direction(s, at) != 0
+					|| al_sentence_has_near(s, at, 2, AL_WORDS_GAPS))));
+}
+
+static unsigned meanings_of(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *said = &s->words[at];
+	const int direction = al_statement_direction(s, at);
+
+	if (said->kind == AL_WORD_TIMES)
+		return 1u << FACTOR;
+	if (said->kind != AL_WORD_PERCENT && !is_difference(s, at))
+		return 0;
+	if (said->kind != AL_WORD_PERCENT)
+		return 1u << DIFFERENCE | 1u << POINTS;
+	if (direction != 0)
+		return 1u << (direction < 0 ? FALL : RISE) | 1u << POINTS;
+	if (al_sentence_has_near(s, at, al_sentence_is(s, at - 1, "by") ? 10 : 2,
+		    AL_WORDS_COMPARING))
+		return 1u << FALL | 1u << RISE;
+	return al_sentence_is(s, at + 1, "of") ? 1u << SHARE : 0;
+}
+
+/* What a statement may mean of a pair that is joined: "5 of 8 (62 %)", "27 % (7.4 vs. 5.4)". */
+static unsigned meanings_of_joined(const struct al_pair *pair, unsigned meanings)
+{
+	const unsigned changes = 1u << FALL | 1u << RISE;
+
+	if (meanings & (1u << FACTOR | 1u << DIFFERENCE))
+		return meanings;
+	if (pair->is_share)
+		return 1u << SHARE;
+	return meanings & changes || pair->before.kind == AL_WORD_PERCENT ? meanings : changes;
+}
+
+static double apply(enum meaning meaning, double most, double least, bool is_inverse)
+{
+	switch (meaning) {
+	case FACTOR:
+		return is_inverse ? least / most : most / least;
+	case FALL:
+		return 100 * (1 - least / most);
+	case RISE:
+		return 100 * (most / least - 1);
+	case SHARE:
+		return 100 * least / most;
+	default:
+		return most - least;
+	}
+}
+
+struct range {
+	double low, point, high;
+};
+
+/* Within the rounding of the two. */
+static struct range range_of(enum meaning meaning, const struct al_word *most,
+	const struct al_word *least, bool is_inverse)
+{
+	const bool falls = meaning == SHARE || (meaning == FACTOR && is_inverse);
+	const double wide = apply(meaning, most->value + most->half_unit,
+			     least->value - least->half_unit, is_inverse),
+		     narrow = apply(meaning, most->value - most->half_unit,
+			     least->value + least->half_unit, is_inverse);
+
+	return (struct range){falls ? wide : narrow,
+		apply(meaning, most->value, least->value, is_inverse), falls ? narrow : wide};
+}
+
+/* The chance that two quantities of one kind give a number in the range: most are near to each
+ * other. */
+static double chance_of(enum meaning meaning, double low, double high)
+{
+	double from = low, to = high; /* factors */
+
+	switch (meaning) {
+	case FALL:
+		if (high >= 100)
+			return 0;
+		from = 100 / (100 - low);
+		to = 100 / (100 - high);
+		break;
+	case RISE:
+		from = 1 + low / 100;
+		to = 1 + high / 100;
+		break;
+	case SHARE:
+		from = 100 / high;
+		to = 100 / low;
+		break;
+	case FACTOR:
+		break;
+	default:
+		return 2 * (high - low) / fmax(low + high, high - low);
+	}
+	return low > 0 && from > 0 && to > from
+		? log(to / from) / (0.2 + fabs(log(sqrt(from * to))))
+		: 1;
+}
+
+/* ---- the nearest two ---- */
+
+struct search {
+	const struct al_relating *r;
+	const struct al_operands *all;
+	struct al_operand said; /* its place is that of the paragraph */
+	size_t first; /* place of the sentence's first word */
+	unsigned meanings;
+	bool is_before; /* of operands in front of the statement alone */
+	bool is_exact; /* not only within the rounding of the two */
+};
+
+static size_t distance(const struct search *c, const struct al_operand *of)
+{
+	return of->place > c->said.place ? of->place - c->said.place : c->said.place - of->place;
+}
+
+static bool may_be(const struct search *c, const struct al_operand *of)
+{
+	return of->place != c->said.place && !(c->is_before && of->place > c->said.place)
+		&& of->word.value != c->said.word.value && of->word.value > of->word.half_unit;
+}
+
+/* "69 stops, 8.63 % of the 800 questions" */
+static bool are_counts(const struct search *c, const struct al_operand *a,
+	const struct al_operand *b)
+{
+	enum { NEAR = 3 };
+
+	return c->meanings == 1u << SHARE && a->word.kind == AL_WORD_NUMBER
+		&& b->word.kind == AL_WORD_NUMBER && a->word.scale + b->word.scale <= 0
+		&& a->word.digits + b->word.digits == 0 && a->word.value < b->word.value
+		&& b->place > c->said.place && b->place <= c->said.place + NEAR;
+}
+
+/* "from 7.74 to 7.81": the pair that the two are; NULL: none says so. */
+static const struct al_pair *find_joined(const struct search *c, const struct al_operand *a,
+	const struct al_operand *b)
+{
+	const size_t at = c->said.place - c->first;
+
+	for (size_t i = 0; i < c->r->n_pairs && a->place >= c->first; i++)
+		if (a->place >= c->first + c->r->pairs[i].first
+			&& b->place <= c->first + c->r->pairs[i].last
+			&& al_statement_gap(c->r->s, &c->r->pairs[i], at) < AL_GAP_APART)
+			return &c->r->pairs[i];
+	return NULL;
+}
+
+/* Of two that are joined the statement is most likely. Percentages, and numbers of which nothing is
+ * known, are rather of their own sentence. */
+static double doubt_of(const struct search *c, const struct al_operand *a,
+	const struct al_operand *b)
+{
+	const bool is_vague = a->word.kind == AL_WORD_PERCENT || (!*a->noun && !*b->noun);
+
+	return find_joined(c, a, b)					   ? 0.3
+		: is_vague && (a->place < c->first || b->place < c->first) ? 3
+									   : 1;
+}
+
+/* Does "-0.07" say that it falls where it rises? */
+static bool is_opposite(const struct search *c, const struct al_operand *a,
+	const struct al_operand *b)
+{
+	const struct al_pair *joined = find_joined(c, a, b);
+
+	return joined
+		&& al_statement_direction(c->r->s, c->said.place - c->first)
+			* (joined->after.value - joined->before.value)
+		< 0;
+}
+
+/* "+0.65 points" */
+static bool is_points(const struct search *c)
+{
+	return al_sentence_has(c->r->s, c->said.place - c->first + 1, AL_WORDS_POINTS);
+}
+
+/* Points are of percentages, and other differences of what they are in. */
+static bool can_mean(const struct search *c, enum meaning meaning, const struct al_operand *of)
+{
+	const bool is_percent = of->word.kind == AL_WORD_PERCENT;
+
+	if ((meaning != FACTOR && of->is_signed)
+		|| (is_percent
+			&& (!c->is_exact
+				|| (meaning != FACTOR && !al_statement_is_telling(&c->said.word)))))
+		return false;
+	if (meaning == POINTS)
+		return is_percent && (c->said.word.kind == AL_WORD_PERCENT || is_points(c));
+	return meaning != DIFFERENCE
+		|| (!is_percent && (*of->noun || c->said.word.value < of->word.value)
+			&& (is_points(c) || al_operands_match(&c->said, of)));
+}
+
+/* "4.5" and "0.36", of which nothing is known, are no terms. */
+static bool are_unlike(const struct al_operand *a, const struct al_operand *b)
+{
+	return !*a->noun && !*b->noun && a->word.digits != b->word.digits;
+}
+
+/* What two quantities make of the statement. */
+struct trial {
+	double chance; /* of its range */
+	enum meaning meaning; /* that they bear out; N_MEANINGS: none */
+	enum al_verdict verdict;
+};
+
+static struct trial try_pair(const struct search *c, const struct al_operand *a,
+	const struct al_operand *b)
+{
+	const struct al_word *said = &c->said.word;
+	const bool is_falling = a->word.value > b->word.value;
+	const struct al_word *most = is_falling ? &a->word : &b->word,
+			     *least = is_falling ? &b->word : &a->word;
+	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
+	const struct al_pair *joined = find_joined(c, a, b);
+	const unsigned meanings = joined ? meanings_of_joined(joined, c->meanings) : c->meanings;
+	struct trial out = {0, N_MEANINGS, AL_UNDERIVABLE};
+
+	for (int m = 0; m < N_MEANINGS; m++) {
+		if (!(meanings & 1u << m) || !can_mean(c, m, a) || !can_mean(c, m, b)
+			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b))))
+			continue;
+		const struct range range = range_of(m, most, least, said->value < 1);
+		const double slack = 1e-9 * said->value, share = c->is_exact ? 0 : 1,
+			     low = said->value - half - share * (range.point - range.low),
+			     high = said->value + half + share * (range.high - range.point);
+		out.chance += chance_of(m, low, high);
+		if (range.point < low - slack || range.point > high + slack)
+			continue;
+		out.meaning = m;
+		out.verdict = c->is_exact && !(m == POINTS && said->kind == AL_WORD_PERCENT)
+			? AL_REPRODUCED
+			: AL_CONSISTENT;
+	}
+	return out;
+}
+
+/* Those that may be meant, the nearest first. */
+static size_t order_operands(const struct search *c, const struct al_operand *out[AL_MOST_OPERANDS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->all->n; i++) {
+		const struct al_operand *of = &c->all->items[i];
+		if (!may_be(c, of))
+			continue;
+		size_t k = n++;
+		for (; k > 0 && distance(c, out[k - 1]) > distance(c, of); k--)
+			out[k] = out[k - 1];
+		out[k] = of;
+	}
+	return n;
+}
+
+static struct al_pair pair_of(const struct al_operand *a, const struct al_operand *b,
+	enum meaning meaning)
+{
+	const bool is_rise = (meaning == RISE) == (a->word.value < b->word.value);
+
+	return (struct al_pair){.before = is_rise ? a->word : b->word,
+		.after = is_rise ? b->word : a->word,
+		.is_share = meaning == SHARE};
+}
+
+/* The nearest pair that fits, unless chance would do. */
+static struct trial find_pair(const struct search *c, struct al_pair *out)
+{
+	const bool is_difference = !(c->meanings & 1u << FACTOR)
+		&& c->said.word.kind != AL_WORD_PERCENT;
+	const double most_chance = is_difference || !c->is_exact ? 0.05 : 0.1;
+	const struct al_operand *near[AL_MOST_OPERANDS];
+	const size_t n = order_operands(c, near);
+	const struct trial none = {0, N_MEANINGS, AL_UNDERIVABLE};
+	struct trial found = none;
+	double chance = 0;
+
+	for (size_t i = 1; i < n && found.meaning == N_MEANINGS && chance <= most_chance; i++)
+		for (size_t k = 0; k < i; k++) {
+			const bool is_first = near[i]->place < near[k]->place;
+			const struct al_operand *a = near[is_first ? i : k],
+						*b = near[is_first ? k : i];
+			if (a->word.value == b->word.value
+				|| (!al_operands_match(a, b) && !are_counts(c, a, b)
+					&& !find_joined(c, a, b)))
+				continue;
+			const struct trial trial = try_pair(c, a, b);
+			chance += trial.chance * doubt_of(c, a, b);
+			if (trial.meaning == N_MEANINGS)
+				continue;
+			found = trial;
+			*out = pair_of(a, b, found.meaning);
+		}
+	return chance <= most_chance ? found : none;
+}
+
+/* "+ 0.25 x availability", "1.0, 2.0, 4.0 x c", "up to 73 %", "40.2 +- 0.9" */
+static bool is_of_other(const struct al_sentence *s, size_t at)
+{
+	if (at == 0)
+		return false;
+	if (s->words[at].kind == AL_WORD_TIMES)
+		return al_sentence_is(s, at - 1, "+")
+			|| (at > 1 && al_sentence_is(s, at - 1, ",")
+				&& s->words[at - 2].kind > AL_WORD_SIGN
+				&& s->words[at - 2].scale == 0);
+	if (s->words[at].kind != AL_WORD_PERCENT && al_sentence_is(s, at - 1, "="))
+		return true;
+	while (at > 1
+		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")
+			|| al_sentence_has(s, at - 1, AL_WORDS_MINUS)))
+		at--;
+	return al_sentence_has(s, at - 1, AL_WORDS_ENDS_OF_CHANGES);
+}
+
+bool al_paper_read_nearby(struct al_relating *r, size_t at)
+{
+	const size_t first = r->operands->n_words - r->s->n;
+	struct search c = {.r = r,
+		.all = r->operands,
+		.said = al_operand_at(r->s, at),
+		.first = first,
+		.meanings = meanings_of(r->s, at)};
+	const bool is_percent = r->s->words[at].kind == AL_WORD_PERCENT;
+	struct al_pair pair;
+
+	c.said.place += first;
+	for (int i = 0; i < 4 && (c.meanings || is_percent) && !is_of_other(r->s, at); i++) {
+		c.is_exact = i < 2;
+		c.is_before = i % 2 == 0;
+		const struct trial found = find_pair(&c, &pair);
+		if (found.meaning == N_MEANINGS)
+			continue;
+		al_relating_add(r, &pair, &r->s->words[at], found.verdict,
+			found.meaning == POINTS && is_percent ? "points" : "");
+		return true;
+	}
+	return false;
+}

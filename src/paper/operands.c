@@ -1,0 +1,129 @@
+#include "paper/operands.h"
+
+#include "paper/statement.h"
+
+/* ---- what a number is of ---- */
+
+/* "12 tok/s", "5 ms/step", "12 tokens per second" */
+static void read_noun(const struct al_sentence *s, size_t at, struct al_operand *out)
+{
+	size_t next = at + 1;
+
+	if (al_sentence_is(s, next, "\u00b1") && next + 1 < s->n) /* "3.53 \u00b1 0.04 tok/s" */
+		next += 2;
+	if (s->words[at].scale > 0 && *s->words[at].family)
+		out->noun = s->words[at].family;
+	else if (next < s->n && s->words[next].kind == AL_WORD_LETTERS
+		&& al_sentence_has(s, next, AL_WORDS_NOUNS))
+		out->noun = s->words[next++].text;
+	if (!*out->noun)
+		return;
+	if (next + 1 < s->n && (al_sentence_is(s, next, "/") || al_sentence_is(s, next, "per"))
+		&& s->words[next + 1].kind == AL_WORD_LETTERS)
+		out->per = s->words[next + 1].text;
+}
+
+/* "PPL=11.08", "a BLEU of 0.6", "r = 0.87", but not "k = 5" */
+static void read_name(const struct al_sentence *s, size_t at, struct al_operand *out)
+{
+	const bool tells = out->word.digits > 0 || out->word.value >= 100;
+	size_t i = at;
+
+	while (i > 0
+		&& (al_sentence_is(s, i - 1, "=") || al_sentence_is(s, i - 1, "of")
+			|| al_sentence_has(s, i - 1, AL_WORDS_ABOUT)))
+		i--;
+	if (i > 0 && s->words[i - 1].kind == AL_WORD_LETTERS
+		&& (al_sentence_has(s, i - 1, AL_WORDS_SCORES)
+			|| (al_sentence_is(s, i, "=") && tells)))
+		out->noun = s->words[i - 1].text;
+}
+
+/* Of a setting or a name: "K=5", "Table 3", "q8_0", "+- 0.4". */
+static bool is_other(const struct al_sentence *s, size_t at, const struct al_operand *q)
+{
+	const bool is_unit = q->word.scale > 0 && al_sentence_is(s, at + 1, "/");
+	const bool is_setting = at > 0 && al_sentence_is(s, at - 1, "=");
+
+	return (q->word.kind == AL_WORD_OTHER && !is_unit && !(is_setting && *q->noun))
+		|| (at > 0
+			&& (al_sentence_has(s, at - 1, AL_WORDS_PLACES)
+				|| al_sentence_is(s, at - 1, "\u00b1")));
+}
+
+struct al_operand al_operand_at(const struct al_sentence *s, size_t at)
+{
+	struct al_operand q = {s->words[at], at, "", "", al_statement_is_signed(s, at)};
+
+	read_noun(s, at, &q);
+	if (!*q.noun && q.word.scale == 0)
+		read_name(s, at, &q);
+	return q;
+}
+
+/* "351 vs. 423 tok/s", "(3.5 and 6.8 tok/s)": is what the number is of said of the one before? */
+static bool is_shared(const struct al_sentence *s, size_t at, const struct al_operand *before,
+	size_t n_words)
+{
+	const size_t between = before->place + 1 - n_words;
+
+	return before->place >= n_words && between + 1 == at && !*before->noun
+		&& before->word.scale == 0
+		&& (al_sentence_has(s, between, AL_WORDS_VERSUS)
+			|| al_sentence_has(s, between, AL_WORDS_LISTED)
+			|| al_sentence_is(s, between, "to"));
+}
+
+void al_operands_add(struct al_operands *all, const struct al_sentence *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct al_word *word = &s->words[i];
+		if (word->kind < AL_WORD_NUMBER || word->value <= 0)
+			continue;
+		struct al_operand q = al_operand_at(s, i);
+		if (is_other(s, i, &q))
+			continue;
+		if (all->n == AL_MOST_OPERANDS)
+			memmove(all->items, all->items + 1, --all->n * sizeof(*all->items));
+		q.place += all->n_words;
+		struct al_operand *before = all->n > 0 ? &all->items[all->n - 1] : NULL;
+		if (before && is_shared(s, i, before, all->n_words)) {
+			before->noun = q.noun;
+			before->per = q.per;
+			al_word_share_unit(&before->word, word);
+		}
+		all->items[all->n++] = q;
+	}
+	all->n_words += s->n;
+}
+
+/* ---- two of them ---- */
+
+/* "tok", "tokens" */
+static bool are_same(const char *a, const char *b)
+{
+	const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+
+	return strcmp(a, b) == 0 || (n >= 3 && strncmp(a, b, n) == 0);
+}
+
+static bool are_alike(const struct al_word *a, const struct al_word *b)
+{
+	enum { LEAST = 100 };
+
+	if ((a->kind == AL_WORD_PERCENT) != (b->kind == AL_WORD_PERCENT)
+		|| (a->scale > 0 && b->scale > 0))
+		return false;
+	return (a->digits > 0 && b->digits > 0 && abs(a->digits - b->digits) <= 1)
+		|| (a->scale + b->scale <= 0 && fmin(a->value, b->value) >= LEAST);
+}
+
+bool al_operands_match(const struct al_operand *a, const struct al_operand *b)
+{
+	if (a->word.kind == AL_WORD_TIMES || b->word.kind == AL_WORD_TIMES)
+		return false; /* unless they are a pair */
+	if (*a->noun && *b->noun)
+		return are_same(a->noun, b->noun) && *a->per == *b->per;
+	/* "16.0 tok/s ... (4.77)", "2429 tok/s vs. 2362" */
+	return (*a->noun || *b->noun || a->word.digits > 0) && are_alike(&a->word, &b->word);
+}
