@@ -146,6 +146,21 @@ static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r
 	return half < 0.05 * sum;
 }
 
+/* Settings may be in proportion: 1, 2 and 4 devices for 8, 16 and 32 sequences. */
+static void find_plain(const struct al_paper_grid *g, struct al_paper_relation *r)
+{
+	static const double plain[] = {2, 4, 8, 10, 16, 60, 100, 1000, 1024, 1e6};
+
+	const bool may_be = !g->columns[r->t].is_integral || !g->columns[r->a].is_integral;
+	r->is_plain = false;
+	for (size_t i = 0; may_be && i < sizeof(plain) / sizeof(*plain) && !r->is_plain; i++) {
+		const double factor = r->factor.high < 1 ? 1 / plain[i] : plain[i];
+		r->is_plain = factor >= r->factor.low && factor <= r->factor.high;
+		if (r->is_plain)
+			r->factor = (struct al_paper_range){factor, factor};
+	}
+}
+
 /* The factors of the first row that all others allow, but for those that allow none. */
 bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *r, size_t first)
 {
@@ -173,6 +188,7 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 					   fmin(high, r->factor.high)};
 		n++;
 	}
+	find_plain(g, r);
 	/* two measurements may be nearly the same */
 	return n >= 4 && n_other <= 2
 		&& (r->form != AL_FORM_MULTIPLE || r->factor.high < 0.8 || r->factor.low > 1.25);
@@ -235,7 +251,7 @@ double al_paper_form_spread(const struct al_paper_grid *g, const struct al_paper
 	if (r->form >= AL_FORM_SUM)
 		return freedom_of_sum(g, r, row, range->high - range->low, is_named);
 	if (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL)
-		return 0.1 * value; /* what is measured grows so evenly */
+		return (r->is_plain ? 1 : 0.1) * value; /* what is measured grows so evenly */
 	if (is_named)
 		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE
 				|| r->form == AL_FORM_LARGER

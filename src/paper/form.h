@@ -37,6 +37,7 @@ struct al_paper_relation {
 	bool has_counts; /* columns without decimals aren't rounded */
 	const bool *omitted; /* [n_columns]: of SUM and MEAN; or NULL */
 	struct al_paper_range factor; /* of SHARE and what comes behind it */
+	bool is_plain; /* a half, 1,000: not one that is taken as it fits */
 };
 
 static inline bool al_paper_form_has_factor(const struct al_paper_relation *r)

@@ -7,7 +7,7 @@
 enum { PLAIN_BITS = 1, IS_LEFT = 2 };
 enum { MOST_FORMATS = 2 }; /* of keys and of values */
 
-/* Bits; 0: no number format and no percentage, as of "2x" alone, which says it already. */
+/* Bits; 0: no number format and no share, as of "2x" alone, which says it already. */
 static double bits_of(const char *text, int reading)
 {
 	double sum = 0, share = 1, value;
@@ -27,8 +27,9 @@ static double bits_of(const char *text, int reading)
 		p += n > 0 ? n : 1;
 		if (n == 0 || !(value > 0))
 			continue;
-		if (*p == '%' && value < 100) {
-			share *= reading & IS_LEFT ? value / 100 : 1 - value / 100;
+		if ((*p == '%' && value < 100) || value < 1) {
+			const double part = *p == '%' ? value / 100 : value;
+			share *= reading & IS_LEFT ? part : 1 - part;
 			n_shares++;
 		} else if (*p == 'x' || strncmp(p, "\u00d7", 2) == 0)
 			share /= value;

@@ -74,7 +74,7 @@ static double n_candidates(const struct al_related *w, const struct al_paper_rel
 	double n = 0;
 
 	if (r->left)
-		return AL_LEFT_READINGS;
+		return 2; /* readings of most names */
 	for (size_t k = 0; k < w->grid.n_columns; k++) {
 		const size_t far = k > t ? k - t : t - k;
 		n += far <= most && !w->is_found[k]
@@ -111,7 +111,8 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 	struct al_trial *out)
 {
 	const double share = al_paper_form_slack(&w->grid, r);
-	const bool is_multiple = r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL,
+	const bool is_multiple = !r->is_plain
+		&& (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL),
 		   is_named = w->named >> r->form & 1 || is_multiple;
 	double last = NAN, most = 0;
 

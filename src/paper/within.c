@@ -285,6 +285,18 @@ static void judge_left(struct al_related *w, struct al_paper_relation r)
 	}
 }
 
+/* The percentage that "7/20" is. */
+static void judge_of_pair(struct al_related *w, struct al_paper_relation r)
+{
+	const unsigned named = w->named;
+
+	r.b = r.a + w->grid.n_columns;
+	w->named |= *w->grid.columns[r.t].unit == '%' ? AL_BIT(PERCENT) : 0;
+	if (isfinite(w->grid.columns[r.b].least) && w->grid.columns[r.b].is_whole)
+		judge(w, r);
+	w->named = named;
+}
+
 static void judge_sources(struct al_related *w, struct al_paper_relation r)
 {
 	const unsigned form = AL_BIT_OF(r.form);
@@ -300,6 +312,8 @@ static void judge_sources(struct al_related *w, struct al_paper_relation r)
 			judge_of_bases(w, r);
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
+		if (r.form == AL_FORM_PERCENT)
+			judge_of_pair(w, r);
 		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < w->grid.n_columns; r.b++)
 			if (r.b != r.a && al_related_may_be_source(w, r.b, r.t, form))
 				judge(w, r);
