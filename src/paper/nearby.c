@@ -12,8 +12,9 @@ enum meaning { FACTOR, FALL, RISE, SHARE, DIFFERENCE, POINTS, N_MEANINGS };
 static bool is_difference(const struct al_sentence *s, size_t at)
 {
 	const struct al_word *word = &s->words[at];
+	/* "GPT-4.1", "1.84--1.86" */
 	const bool is_of_name = at > 1 && s->words[at - 1].is_joined
-		&& s->words[at - 2].kind == AL_WORD_LETTERS; /* "GPT-4.1" */
+		&& (s->words[at - 2].kind == AL_WORD_LETTERS || al_sentence_is(s, at - 2, "-"));
 	const bool is_signed = !is_of_name && al_statement_is_signed(s, at);
 	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
 		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"));
@@ -23,6 +24,7 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 		&& (is_signed
 			|| (word->kind == AL_WORD_NUMBER
 				&& (al_statement_direction(s, at) != 0
+					|| al_sentence_has(s, at + 1, AL_WORDS_POINTS)
 					|| al_sentence_has_near(s, at, 2, AL_WORDS_GAPS))));
 }
 
@@ -179,6 +181,7 @@ static double doubt_of(const struct search *c, const struct al_operand *a,
 	const bool is_vague = a->word.kind == AL_WORD_PERCENT || (!*a->noun && !*b->noun);
 
 	return find_joined(c, a, b)					   ? 0.3
+		: *a->noun && *b->noun					   ? 0.65
 		: is_vague && (a->place < c->first || b->place < c->first) ? 3
 									   : 1;
 }
@@ -208,7 +211,8 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 
 	if ((meaning != FACTOR && of->is_signed)
 		|| (is_percent
-			&& (!c->is_exact
+			&& (!c->is_exact || meaning == SHARE
+				|| al_significant_digits(&c->said.word) < 2
 				|| (meaning != FACTOR && !al_statement_is_telling(&c->said.word)))))
 		return false;
 	if (meaning == POINTS)
@@ -320,7 +324,7 @@ static struct trial find_pair(const struct search *c, struct al_pair *out)
 	return chance <= most_chance ? found : none;
 }
 
-/* "+ 0.25 x availability", "1.0, 2.0, 4.0 x c", "up to 73 %", "40.2 +- 0.9" */
+/* "+ 0.25 x availability", "1.0, 2.0, 4.0 x c", "up to 73 %", "the last 10 %:", "40.2 +- 0.9" */
 static bool is_of_other(const struct al_sentence *s, size_t at)
 {
 	if (at == 0)
@@ -330,7 +334,8 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 			|| (at > 1 && al_sentence_is(s, at - 1, ",")
 				&& s->words[at - 2].kind > AL_WORD_SIGN
 				&& s->words[at - 2].scale == 0);
-	if (s->words[at].kind != AL_WORD_PERCENT && al_sentence_is(s, at - 1, "="))
+	if (al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
+		    s->words[at].kind == AL_WORD_PERCENT ? ":" : "="))
 		return true;
 	while (at > 1
 		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")

@@ -57,14 +57,20 @@ static bool begins_item(const struct al_paper *paper, const struct al_paper_line
 /* An em dash is a word of its own: "5.2 GB---3.1x less". */
 static const char *open_dashes(struct al_arena *arena, const char *text)
 {
-	static const char dash[] = "\u2014";
+	static const char *const dashes[] = {"\u2014", "---"};
 	AL_TEXT(out);
 
-	for (const char *next; (next = strstr(text, dash)); text = next + strlen(dash)) {
-		al_text_add_bytes(&out, text, (size_t)(next - text));
-		al_text_add(&out, " \u2014 ");
+	while (*text) {
+		size_t n = 0;
+		for (size_t i = 0; i < sizeof(dashes) / sizeof(*dashes) && n == 0; i++)
+			if (strncmp(text, dashes[i], strlen(dashes[i])) == 0)
+				n = strlen(dashes[i]);
+		if (n > 0)
+			al_text_add(&out, " \u2014 ");
+		else
+			al_text_add_bytes(&out, text, 1);
+		text += n > 0 ? n : 1;
 	}
-	al_text_add(&out, text);
 	return al_strdup(arena, out.data ? out.data : "");
 }
 
