@@ -24,7 +24,7 @@ static bool is_word_at(const char *text, const char *p, const char *word)
 		&& (p == text || !isalnum((unsigned char)p[-1]));
 }
 
-/* The length of "3-bit", "8 bit"; 0: it isn't here. */
+/* The length of "3-bit", "8 bits"; 0: it isn't here. */
 static size_t bits_length(const char *p, double *bits)
 {
 	char *end;
@@ -33,9 +33,10 @@ static size_t bits_length(const char *p, double *bits)
 		return 0;
 	*bits = strtod(p, &end);
 	end += *end == '-' || *end == ' ';
-	return strncasecmp(end, "bit", 3) == 0 && !isalnum((unsigned char)end[3]) && *bits <= 64
-		? (size_t)(end + 3 - p)
-		: 0;
+	if (strncasecmp(end, "bit", 3) != 0 || *bits > 64)
+		return 0;
+	end += end[3] == 's' ? 4 : 3;
+	return isalnum((unsigned char)*end) ? 0 : (size_t)(end - p);
 }
 
 /* The length of "K8V4", keys and values in formats of their own. */

@@ -324,7 +324,7 @@ static struct trial find_pair(const struct search *c, struct al_pair *out)
 	return chance <= most_chance ? found : none;
 }
 
-/* "+ 0.25 x availability", "1.0, 2.0, 4.0 x c", "up to 73 %", "the last 10 %:", "40.2 +- 0.9" */
+/* "+ 0.25 x availability", "2.0, 4.0 x c", "up to 73 %", "the last 10 %:", "40.2 +- 0.9" */
 static bool is_of_other(const struct al_sentence *s, size_t at)
 {
 	if (at == 0)

@@ -57,26 +57,65 @@ static bool read_factor_as_percent(struct al_relating *r, size_t at)
 		&& add_restated(r, at, 100 * fabs(factor->value - 1));
 }
 
-/* "5-bit (3.2x)", "at 3 bits it shrinks 5.3x": of 16 bits, or of 32. */
+/* Bits of the last format that the words name, or of the first; 0: of none. */
+static double find_bits(struct al_relating *r, size_t from, size_t end, bool is_last)
+{
+	const char *text = al_sentence_join(r->s, r->out->arena, from, end);
+	double bits = 0, bytes;
+
+	for (const char *p = text; *p && (is_last || bits == 0);) {
+		const size_t length = al_paper_format_at(text, p, &bytes);
+		bits = length > 0 ? 8 * bytes : bits;
+		p += length > 0 ? length : 1;
+	}
+	return bits;
+}
+
+/* The words next to a statement, up to another one. */
+static size_t clause_end(const struct al_sentence *s, size_t at, bool is_before)
+{
+	enum { MOST = 16 };
+	size_t n = 0;
+
+	for (size_t i = at; n < MOST && (is_before ? i > 0 : i + 1 < s->n); n++) {
+		i = is_before ? i - 1 : i + 1;
+		if (s->words[i].kind == AL_WORD_TIMES || s->words[i].kind == AL_WORD_PERCENT)
+			break;
+	}
+	return is_before ? at - n : at + n + 1;
+}
+
+/* "4-bit (", "INT8, about": links alone are between the format and the statement. */
+static bool is_next_to_format(struct al_relating *r, size_t from, size_t at)
+{
+	enum { MOST = 6 };
+	size_t first = at, end;
+
+	while (first > from && first + MOST > at && find_bits(r, first, at, true) <= 0)
+		first--;
+	for (end = first; end < at && find_bits(r, first, end, true) <= 0;)
+		end++;
+	return end < at && al_gap_between(r->s, end, at) == AL_GAP_LINKS;
+}
+
+/* "5-bit (3.2x)", "at 4-bit roughly 4x", "from FP16 to INT8, 2x savings", "16x compression by 1-bit
+ * codes": of 16 bits, or of 32. What tells nothing by itself is next to the format, or is said of a
+ * compression. */
 static bool read_bits_as_factor(struct al_relating *r, size_t at)
 {
-	enum { MOST = 10 };
+	enum { NEAR = 3 };
 	const struct al_sentence *s = r->s;
+	const size_t from = clause_end(s, at, true), end = clause_end(s, at, false);
+	const double before = find_bits(r, from, at, true);
+	const double bits = before > 0 ? before : find_bits(r, at + 1, end, false);
+	const bool is_next = is_next_to_format(r, from, at);
 
-	for (size_t i = at; i-- > 2 && i + MOST > at && s->words[i].kind < AL_WORD_PERCENT;) {
-		const size_t count = i - 1 - al_sentence_is(s, i - 1, "-");
-		const double bits = s->words[count].value;
-		if (!al_sentence_is(s, i, "bit") && !al_sentence_is(s, i, "bits"))
-			continue;
-		const bool is_next = (i + 2 == at && al_sentence_is(s, i + 1, "("))
-			|| al_sentence_is(s, at + 1, "compression")
-			|| al_sentence_is(s, at + 2, "compression");
-		return s->words[at].kind == AL_WORD_TIMES && s->words[count].kind >= AL_WORD_NUMBER
-			&& bits >= 1 && bits <= 16
-			&& (is_next || al_statement_is_telling(&s->words[at]))
-			&& (add_restated(r, at, 16 / bits) || add_restated(r, at, 32 / bits));
-	}
-	return false;
+	if (s->words[at].kind != AL_WORD_TIMES || bits < 1 || bits > 16
+		|| al_sentence_has_near(s, at, 2, AL_WORDS_OF_TIME)
+		|| !(is_next || al_statement_is_telling(&s->words[at])
+			|| al_sentence_has_near(s, at, NEAR, AL_WORDS_COMPRESSING)))
+		return false;
+	return add_restated(r, at, 16 / bits) || (is_next && add_restated(r, at, 32 / bits));
 }
 
 bool al_paper_read_restated(struct al_relating *r, size_t at)
