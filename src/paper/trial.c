@@ -93,7 +93,7 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 							: 1;
 
 	if (w->pass == AL_PASS_IS_NAMED)
-		return trial->n_hold > 0 && trial->n_hold >= 3 * trial->n_fail
+		return trial->n_hold > (r->left ? 1 : 0) && trial->n_hold >= 3 * trial->n_fail
 			&& 4 * trial->n_near <= trial->n_hold
 			&& trial->digits >= (trial->n_fail > 0		 ? 3 + 2 * columns
 							    : r->is_sure ? 0.6

@@ -247,6 +247,12 @@ static void judge_sums(struct al_related *w, struct al_paper_relation r)
 	judge_far_sums(w, r);
 }
 
+/* "13B" and "4-bit weights" in front of a row are its name. */
+static bool is_label(const struct al_related *w, size_t column)
+{
+	return column == 0 && !w->grid.is_turned && *w->grid.columns[0].unit;
+}
+
 static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 {
 	const size_t first = w->bases.is_sure[AL_BASE_IN_HEAD] ? AL_BASE_IN_HEAD : AL_BASE_MARKED,
@@ -308,7 +314,7 @@ static void judge_sources(struct al_related *w, struct al_paper_relation r)
 			|| (a->span == 0 && w->pass != AL_PASS_IS_NAMED))
 			continue;
 		r.b = r.a;
-		if (form & OF_BASE && a->span > 0)
+		if (form & OF_BASE && a->span > 0 && !is_label(w, r.a))
 			judge_of_bases(w, r);
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
@@ -364,7 +370,7 @@ static void judge_all(struct al_related *w)
 		w->named = w->forms[t];
 		const bool is_wanted = w->named
 			|| (w->pass != AL_PASS_IS_NAMED && !w->grid.is_turned);
-		if (!is_wanted || !isfinite(w->grid.columns[t].least)
+		if (!is_wanted || is_label(w, t) || !isfinite(w->grid.columns[t].least)
 			|| (w->grid.columns[t].span == 0 && !w->named))
 			continue;
 		al_paper_bases_look(&w->bases, &w->grid, t);
