@@ -200,7 +200,6 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 	bool is_named)
 {
 	const struct al_paper_grid_column *t = &g->columns[r->t];
-	const bool is_of_shares = *t->unit == '%' || al_paper_unit_is_points(t->unit);
 	const bool is_of_terms = r->form >= AL_FORM_SUM || r->form == AL_FORM_DIFFERENCE;
 	const bool is_of_any = (r->form >= AL_FORM_PRODUCT && r->form < AL_FORM_SUM)
 		|| (is_named && r->form <= AL_FORM_POINTS);
@@ -208,7 +207,7 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 	if (t->is_whole && !*t->unit && !r->left && r->form != AL_FORM_SUM && !is_of_any
 		&& !is_exact(g, r))
 		return false;
-	if (r->form == AL_FORM_POINTS && (!is_of_shares || g->columns[r->a].most > 1))
+	if (r->form == AL_FORM_POINTS && g->columns[r->a].most > 1)
 		return false;
 	/* "Accuracy (%)" may have an "Avg." without it */
 	const char *unit = is_of_terms && (*t->unit || !is_named) ? t->unit : g->columns[r->a].unit;

@@ -43,12 +43,6 @@ enum al_meaning al_paper_grid_relation(const struct al_paper_grid *grid, const c
 /* The number that a head gives: "vs dense (50.6 tok/s)", "Delta vs 6.8504"; half 0: none. */
 struct al_paper_number al_paper_grid_base(struct al_paper_grid *grid, const char *head);
 
-/* Percentage points: "pp". */
-static inline bool al_paper_unit_is_points(const char *unit)
-{
-	return strcmp(unit, "pp") == 0 || strcmp(unit, "points") == 0 || strcmp(unit, "pts") == 0;
-}
-
 static inline const struct al_paper_number *al_paper_grid_at(const struct al_paper_grid *grid,
 	size_t row, size_t column)
 {

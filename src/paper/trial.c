@@ -106,7 +106,7 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 								 : 4 + 3 * columns);
 }
 
-/* A value again is no more evidence of what is named, and a factor takes one row to be known. */
+/* A value again is evidence of what is named as far as it is shown more exactly, and a factor takes one row to be known. */
 bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
 	struct al_trial *out)
 {
@@ -114,7 +114,7 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 	const bool is_multiple = !r->is_plain
 		&& (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL),
 		   is_named = w->named >> r->form & 1 || is_multiple;
-	double last = NAN, most = 0;
+	double last = NAN, shown = 0, most = 0;
 
 	*out = (struct al_trial){0};
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
@@ -123,9 +123,10 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 		if (w->grid.is_summary[i] || !al_related_expect(w, r, i, &range))
 			continue;
 		if (al_related_range(t, &range, share * t->half)) {
-			double digits = is_multiple ? 0 : digits_of(w, r, i, &range, false);
-			if (is_named && t->value != last)
-				digits = fmax(digits, digits_of(w, r, i, &range, true));
+			const double again = t->value == last ? shown : 0;
+			shown = is_named ? fmax(again, digits_of(w, r, i, &range, true)) : 0;
+			const double digits = fmax(shown - again,
+				is_multiple ? 0 : digits_of(w, r, i, &range, false));
 			out->n_hold++;
 			out->digits += digits;
 			most = fmax(most, digits);

@@ -184,9 +184,11 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 	static const unsigned forms[] = {
 		[AL_MEANS_SUM] = AL_BIT(SUM),
 		[AL_MEANS_MEAN] = AL_BIT(MEAN),
-		[AL_MEANS_CHANGE] = OF_FACTOR | AL_BIT(DIFFERENCE) | AL_BIT(FALL) | AL_BIT(RISE),
+		[AL_MEANS_CHANGE] = OF_FACTOR | AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(FALL)
+			| AL_BIT(RISE),
 		[AL_MEANS_RATIO] = OF_FACTOR | AL_BIT(PERCENT) | AL_BIT(FALL) | AL_BIT(RISE),
 	};
+	static const char *const points[] = {"pp", "points", "pts"};
 	const struct al_paper_grid_column *column = &w->grid.columns[t];
 	const enum al_meaning meaning = column->name
 		? al_paper_grid_relation(&w->grid, column->name, w->grid.is_turned)
@@ -197,7 +199,7 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 		return 0;
 	if (strcmp(column->unit, "x") == 0 && meaning != AL_MEANS_MEAN)
 		return OF_FACTOR;
-	if (al_paper_unit_is_points(column->unit))
+	if (al_find_name(column->unit, points, 3) >= 0)
 		return AL_BIT(DIFFERENCE) | AL_BIT(POINTS);
 	if (*column->unit == '%'
 		&& (is_change
