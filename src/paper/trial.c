@@ -106,7 +106,8 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 								 : 4 + 3 * columns);
 }
 
-/* A value again is evidence of what is named as far as it is shown more exactly, and a factor takes one row to be known. */
+/* A value again is evidence of what is named as far as it is shown more exactly, and a factor takes
+ * one row to be known. */
 bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
 	struct al_trial *out)
 {
