@@ -214,39 +214,22 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 	return forms[meaning];
 }
 
-static void judge_terms(struct al_related *w, struct al_paper_relation r)
-{
-	judge(w, r);
-	r.omitted = w->is_aggregate;
-	if (memchr(w->is_aggregate + r.a, true, r.b - r.a + 1))
-		judge(w, r);
-}
-
-/* Those further away, of what is called a sum or a mean. */
-static void judge_far_sums(struct al_related *w, struct al_paper_relation r)
-{
-	for (r.a = 1; w->pass == AL_PASS_IS_NAMED && r.a + 1 < w->grid.n_columns; r.a++)
-		for (r.b = r.a + 1; r.b < w->grid.n_columns; r.b++)
-			if (r.b + 1 < r.t || r.a > r.t + 1)
-				judge_terms(w, r);
-}
-
-/* The plainest form first: a column is the first one that holds. */
+/* The shortest first: a column is the first one that holds. What is further away has to be called a
+ * sum or a mean. */
 static void judge_sums(struct al_related *w, struct al_paper_relation r)
 {
-	const size_t end = w->grid.n_columns;
-
-	for (size_t n = 2; n < end; n++) {
-		r.a = r.t - n;
-		r.b = r.t - 1;
-		if (r.t >= n)
-			judge_terms(w, r);
-		r.a = r.t + 1;
-		r.b = r.t + n;
-		if (r.b < end)
-			judge_terms(w, r);
-	}
-	judge_far_sums(w, r);
+	for (size_t n = 2; n < w->grid.n_columns; n++)
+		for (r.a = 0; r.a + n <= w->grid.n_columns; r.a++) {
+			r.b = r.a + n - 1;
+			r.omitted = NULL;
+			const bool is_next = r.b + 1 == r.t || r.a == r.t + 1;
+			if ((r.a <= r.t && r.t <= r.b) || (!is_next && w->pass != AL_PASS_IS_NAMED))
+				continue;
+			judge(w, r);
+			r.omitted = w->is_aggregate;
+			if (memchr(w->is_aggregate + r.a, true, n))
+				judge(w, r);
+		}
 }
 
 /* "13B" and "4-bit weights" in front of a row are its name. */
@@ -305,24 +288,29 @@ static void judge_of_pair(struct al_related *w, struct al_paper_relation r)
 	w->named = named;
 }
 
+/* What is in brackets is a change: since the row that others refer to, or of its own column's
+ * number since another column's. */
 static void judge_sources(struct al_related *w, struct al_paper_relation r)
 {
 	const unsigned form = AL_BIT_OF(r.form);
-	const bool has_order = form & (AL_BIT(LARGER) | AL_BIT(PRODUCT));
+	const size_t n = w->grid.n_columns, own = r.t < n ? 0 : r.t - n;
+	const bool has_order = form & (AL_BIT(LARGER) | AL_BIT(PRODUCT)) && r.t < n;
 
-	for (r.a = 0; r.a < w->grid.n_columns; r.a++) {
+	for (size_t k = 0; k < n; k++) {
+		r.a = r.b = (own + k) % n;
 		const struct al_paper_grid_column *a = &w->grid.columns[r.a];
 		if (!al_related_may_be_source(w, r.a, r.t, form)
 			|| (a->span == 0 && w->pass != AL_PASS_IS_NAMED))
 			continue;
-		r.b = r.a;
 		if (form & OF_BASE && a->span > 0 && !is_label(w, r.a))
 			judge_of_bases(w, r);
+		if (r.t >= n && k > 0)
+			continue;
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
-		if (r.form == AL_FORM_PERCENT)
+		if (r.form == AL_FORM_PERCENT && r.t < n)
 			judge_of_pair(w, r);
-		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < w->grid.n_columns; r.b++)
+		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < n; r.b++)
 			if (r.b != r.a && al_related_may_be_source(w, r.b, r.t, form))
 				judge(w, r);
 	}
@@ -331,37 +319,16 @@ static void judge_sources(struct al_related *w, struct al_paper_relation r)
 static void judge_column(struct al_related *w, size_t t)
 {
 	struct al_paper_relation r = {.form = AL_FORM_SUM, .t = t};
+	const bool is_inner = t >= w->grid.n_columns;
 
-	judge_sums(w, r);
-	r.form = AL_FORM_MEAN;
-	judge_sums(w, r);
-	for (int form = 0; form < AL_FORM_SUM && w->grid.n_columns <= MOST_COLUMNS; form++) {
+	for (; !is_inner && r.form <= AL_FORM_MEAN; r.form++)
+		judge_sums(w, r);
+	const int end = is_inner ? AL_FORM_PRODUCT : AL_FORM_SUM;
+	for (int form = 0; form < end && w->grid.n_columns <= MOST_COLUMNS; form++) {
 		r.form = (enum al_paper_form)form;
 		judge_sources(w, r);
 		if (AL_BIT_OF(form) & OF_LEFT)
 			judge_left(w, r);
-	}
-}
-
-/* What is in brackets is a change: since the row that others refer to, or since another column. */
-static void judge_brackets(struct al_related *w, size_t t)
-{
-	const size_t own = t - w->grid.n_columns;
-	struct al_paper_relation r = {.t = t, .a = own};
-
-	for (int form = 0; form < AL_FORM_PRODUCT; form++) {
-		r.form = (enum al_paper_form)form;
-		for (size_t k = 0; AL_BIT_OF(form) & OF_BASE && k < w->grid.n_columns; k++) {
-			r.a = r.b = (own + k) % w->grid.n_columns;
-			if (isfinite(w->grid.columns[r.a].least))
-				judge_of_bases(w, r);
-		}
-		r.a = own;
-		for (size_t k = 1; AL_BIT_OF(form) & OF_TWO && k < w->grid.n_columns; k++) {
-			r.b = (r.a + k) % w->grid.n_columns; /* its own first */
-			if (isfinite(w->grid.columns[r.b].least))
-				judge(w, r);
-		}
 	}
 }
 
@@ -376,10 +343,7 @@ static void judge_all(struct al_related *w)
 			|| (w->grid.columns[t].span == 0 && !w->named))
 			continue;
 		al_paper_bases_look(&w->bases, &w->grid, t);
-		if (t < w->grid.n_columns)
-			judge_column(w, t);
-		else
-			judge_brackets(w, t);
+		judge_column(w, t);
 	}
 }
 
