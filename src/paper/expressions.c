@@ -304,18 +304,18 @@ static bool find_in_brackets(const struct al_sentence *s, size_t i, struct claim
 			|| al_sentence_is(s, out->end, ";"));
 }
 
-/* "784 heads (28 x 28)", "64 KB = 2 x 32 KB". */
+/* "784 heads (28 x 28)", "64 KB = 2 x 32 KB", "12 samples: 4 x 3". */
 static bool find_before(const struct al_sentence *s, size_t first, const struct value *value,
 	struct claim *out)
 {
-	enum { MOST = 4 };
+	enum { MOST = 8 };
 	const bool is_whole = al_sentence_is(s, first, "(")
 		&& al_sentence_is(s, value->last - 1, ")");
 	size_t i = first;
 
 	*out = (struct claim){0};
 	if (i < 2
-		|| (!is_whole && !al_sentence_is(s, i - 1, "=")
+		|| (!is_whole && !al_sentence_is(s, i - 1, "=") && !al_sentence_is(s, i - 1, ":")
 			&& !(al_sentence_is(s, i - 1, "(") && al_sentence_is(s, value->end, ")"))))
 		return false;
 	i -= !is_whole;
@@ -483,10 +483,13 @@ void al_paper_read_expressions(const struct al_sentence *s, struct al_paper_find
 				break;
 		}
 		const bool is_sum = value.n_sums == value.n_operators;
-		if (end > value.last)
-			;
-		else if (find_in_brackets(s, value.end, &claim) || find_before(s, i, &value, &claim)
-			|| (is_sum && find_behind_words(s, skip_brackets(s, value.last), &claim)))
+		const bool is_done = end > value.last
+			|| (find_in_brackets(s, value.end, &claim)
+				&& judge(s, i, &value, &claim, out, counts))
+			|| (find_before(s, i, &value, &claim)
+				&& judge(s, i, &value, &claim, out, counts));
+		if (!is_done && is_sum
+			&& find_behind_words(s, skip_brackets(s, value.last), &claim))
 			judge(s, i, &value, &claim, out, counts);
 		i = end - 1;
 	}

@@ -75,24 +75,6 @@ static double apply(enum meaning meaning, double most, double least, bool is_inv
 	}
 }
 
-struct range {
-	double low, point, high;
-};
-
-/* Within the rounding of the two. */
-static struct range range_of(enum meaning meaning, const struct al_word *most,
-	const struct al_word *least, bool is_inverse)
-{
-	const bool falls = meaning == SHARE || (meaning == FACTOR && is_inverse);
-	const double wide = apply(meaning, most->value + most->half_unit,
-			     least->value - least->half_unit, is_inverse),
-		     narrow = apply(meaning, most->value - most->half_unit,
-			     least->value + least->half_unit, is_inverse);
-
-	return (struct range){falls ? wide : narrow,
-		apply(meaning, most->value, least->value, is_inverse), falls ? narrow : wide};
-}
-
 /* The chance that two quantities of one kind give a number in the range: most are near to each
  * other. */
 static double chance_of(enum meaning meaning, double low, double high)
@@ -251,12 +233,16 @@ static struct trial try_pair(const struct search *c, const struct al_operand *a,
 		if (!(meanings & 1u << m) || !can_mean(c, m, a) || !can_mean(c, m, b)
 			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b))))
 			continue;
-		const struct range range = range_of(m, most, least, said->value < 1);
-		const double slack = 1e-9 * said->value, share = c->is_exact ? 0 : 1,
-			     low = said->value - half - share * (range.point - range.low),
-			     high = said->value + half + share * (range.high - range.point);
+		const bool is_inverse = said->value < 1;
+		const double share = c->is_exact ? 0 : 1, up = share * most->half_unit,
+			     down = share * least->half_unit;
+		const double point = apply(m, most->value, least->value, is_inverse),
+			     one = apply(m, most->value + up, least->value - down, is_inverse),
+			     other = apply(m, most->value - up, least->value + down, is_inverse);
+		const double low = said->value - half - (point - fmin(one, other)),
+			     high = said->value + half + (fmax(one, other) - point);
 		out.chance += chance_of(m, low, high);
-		if (range.point < low - slack || range.point > high + slack)
+		if (point < low - 1e-9 * low || point > high + 1e-9 * high)
 			continue;
 		out.meaning = m;
 		out.verdict = c->is_exact && !(m == POINTS && said->kind == AL_WORD_PERCENT)

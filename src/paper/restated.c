@@ -1,38 +1,7 @@
-/* What is said again in other words: fractions, factors as percentages, bits as factors. */
+/* What is said again in other words: factors as percentages, bits as factors. */
 #include "paper/derive.h"
 #include "paper/relating.h"
 #include "scenario/scenario.h"
-
-/* "two thirds" in front of `end`. */
-static bool ends_with_fraction(const struct al_sentence *s, size_t end,
-	const struct al_paper_fraction *fraction)
-{
-	size_t at = end;
-
-	for (size_t i = fraction->n_words; i-- > 0;)
-		if (at == 0 || strcmp(s->words[--at].text, fraction->words[i]) != 0)
-			return false;
-	return true;
-}
-
-/* "a quarter fewer" is a percentage; a fraction p/q in words is what is nearer to it than
- * 1/(2 q^2). */
-void al_paper_read_fractions(struct al_sentence *s)
-{
-	const struct al_paper_vocabulary *v = s->vocabulary;
-
-	for (size_t at = 0; at + 1 < s->n; at++)
-		for (size_t i = 0; i < v->n_fractions && al_statement_has_direction(s, at + 1);
-			i++) {
-			const double p = (double)v->fractions[i].p, q = (double)v->fractions[i].q;
-			if (ends_with_fraction(s, at + 1, &v->fractions[i]))
-				s->words[at] = (struct al_word){.kind = AL_WORD_PERCENT,
-					.text = s->words[at].text,
-					.line = s->words[at].line,
-					.value = 100 * p / q,
-					.half_unit = 50 / (q * q)};
-		}
-}
 
 static bool add_restated(struct al_relating *r, size_t at, double right)
 {
@@ -71,31 +40,9 @@ static double find_bits(struct al_relating *r, size_t from, size_t end, bool is_
 	return bits;
 }
 
-/* The words next to a statement, up to another one. */
-static size_t clause_end(const struct al_sentence *s, size_t at, bool is_before)
+static bool is_statement(const struct al_sentence *s, size_t at)
 {
-	enum { MOST = 16 };
-	size_t n = 0;
-
-	for (size_t i = at; n < MOST && (is_before ? i > 0 : i + 1 < s->n); n++) {
-		i = is_before ? i - 1 : i + 1;
-		if (s->words[i].kind == AL_WORD_TIMES || s->words[i].kind == AL_WORD_PERCENT)
-			break;
-	}
-	return is_before ? at - n : at + n + 1;
-}
-
-/* "4-bit (", "INT8, about": links alone are between the format and the statement. */
-static bool is_next_to_format(struct al_relating *r, size_t from, size_t at)
-{
-	enum { MOST = 6 };
-	size_t first = at, end;
-
-	while (first > from && first + MOST > at && find_bits(r, first, at, true) <= 0)
-		first--;
-	for (end = first; end < at && find_bits(r, first, end, true) <= 0;)
-		end++;
-	return end < at && al_gap_between(r->s, end, at) == AL_GAP_LINKS;
+	return s->words[at].kind == AL_WORD_TIMES || s->words[at].kind == AL_WORD_PERCENT;
 }
 
 /* "5-bit (3.2x)", "at 4-bit roughly 4x", "from FP16 to INT8, 2x savings", "16x compression by 1-bit
@@ -103,19 +50,25 @@ static bool is_next_to_format(struct al_relating *r, size_t from, size_t at)
  * compression. */
 static bool read_bits_as_factor(struct al_relating *r, size_t at)
 {
-	enum { NEAR = 3 };
+	enum { NEXT = 4, NEAR = 3, MOST = 16 };
 	const struct al_sentence *s = r->s;
-	const size_t from = clause_end(s, at, true), end = clause_end(s, at, false);
+	size_t from = at, end = at + 1;
+
+	while (from > 0 && from + MOST > at && !is_statement(s, from - 1))
+		from--;
+	while (end < s->n && end < at + MOST && !is_statement(s, end))
+		end++;
 	const double before = find_bits(r, from, at, true);
 	const double bits = before > 0 ? before : find_bits(r, at + 1, end, false);
-	const bool is_next = is_next_to_format(r, from, at);
+	const bool is_next = find_bits(r, at > from + NEXT ? at - NEXT : from, at, true) > 0;
 
 	if (s->words[at].kind != AL_WORD_TIMES || bits < 1 || bits > 16
 		|| al_sentence_has_near(s, at, 2, AL_WORDS_OF_TIME)
 		|| !(is_next || al_statement_is_telling(&s->words[at])
 			|| al_sentence_has_near(s, at, NEAR, AL_WORDS_COMPRESSING)))
 		return false;
-	return add_restated(r, at, 16 / bits) || (is_next && add_restated(r, at, 32 / bits));
+	return add_restated(r, at, 16 / bits)
+		|| (is_next && al_sentence_is(s, at - 1, "(") && add_restated(r, at, 32 / bits));
 }
 
 bool al_paper_read_restated(struct al_relating *r, size_t at)

@@ -25,6 +25,7 @@ static void read_sentence(struct reader *r)
 	al_paper_read_expressions(s, d->out, d->counts);
 	al_paper_read_stated(s, d, r->subjects, &r->topic);
 	al_paper_read_sizes(s, d, r->subjects, &r->topic);
+	al_paper_read_counts(s, d->out, d->counts);
 	al_operands_add(&r->operands, s);
 	al_paper_read_relations(s, &r->operands, d->out, d->counts);
 	r->n_words += s->n;

@@ -121,18 +121,6 @@ static const struct al_record unit_record = {
 	.size = sizeof(struct al_paper_unit),
 };
 
-#define AT(member) offsetof(struct al_paper_fraction, member)
-static const struct al_field fraction_fields[] = {
-	{AL_KEY("words", LIST, AT(words)), .n_offset = AT(n_words)},
-	{AL_KEY("p", WHOLE, AT(p)), .least = 1},
-	{AL_KEY("q", WHOLE, AT(q)), .least = 1},
-};
-#undef AT
-static const struct al_record fraction_record = {
-	.fields = AL_FIELDS(fraction_fields),
-	.size = sizeof(struct al_paper_fraction),
-};
-
 #define AT(member) offsetof(struct al_paper_vocabulary, member)
 static const struct al_field fields[] = {
 	{AL_KEY("heads", LIST, AT(heads)), .n_offset = AT(n_heads), .record = &head_record},
@@ -145,8 +133,6 @@ static const struct al_field fields[] = {
 	{AL_KEY("remarks", LIST, AT(remarks)), .n_offset = AT(n_remarks)},
 	{AL_KEY("pairs", LIST, AT(pairs)), .n_offset = AT(n_pairs), .record = &pair_record},
 	{AL_KEY("units", LIST, AT(units)), .n_offset = AT(n_units), .record = &unit_record},
-	{AL_KEY("fractions", LIST, AT(fractions)), .n_offset = AT(n_fractions),
-		.record = &fraction_record},
 	{AL_KEY("words", RECORD, AT(words)), .record = &word_record},
 };
 #undef AT

@@ -51,8 +51,8 @@ struct al_paper_heads {
 	LIST(SUMMARIES, summaries) LIST(QUANTIZED, quantized) LIST(COUNTS, counts) \
 	LIST(ABBREVIATIONS, abbreviations) LIST(LISTED, listed) LIST(BEFORE_PAIRS, before_pairs) \
 	LIST(NOUNS, nouns) LIST(POINTS, points) LIST(SCORES, scores) LIST(PLACES, places) \
-	LIST(COMPARING, comparing) \
-	LIST(COMPRESSING, compressing) LIST(ENDS_OF_CHANGES, ends_of_changes)
+	LIST(COMPARING, comparing) LIST(ENDS_OF_CHANGES, ends_of_changes) \
+	LIST(ALTOGETHER, altogether) LIST(RESTS, rests) LIST(COMPRESSING, compressing)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
@@ -75,13 +75,6 @@ struct al_paper_unit {
 	const char *family; /* "bytes"; "%" and "x" are statements; numbers of two are no pair */
 };
 
-/* "two thirds" */
-struct al_paper_fraction {
-	const char **words;
-	size_t n_words;
-	int64_t p, q;
-};
-
 struct al_paper_vocabulary {
 	/* The first that fits counts; columns: of maps; relations: of columns to others. */
 	struct al_paper_heads *heads, *columns, *relations;
@@ -93,9 +86,8 @@ struct al_paper_vocabulary {
 	const char **remarks; /* in brackets behind a model's name: the same model */
 	size_t n_remarks;
 	struct al_paper_pair_form *pairs;
-	struct al_paper_fraction *fractions;
 	struct al_paper_unit *units;
-	size_t n_pairs, n_fractions, n_units;
+	size_t n_pairs, n_units;
 	struct al_paper_list {
 		const char **items;
 		size_t n;

@@ -1,0 +1,96 @@
+/* Counts that are made of other counts of their sentence: "13 tasks (8 of one kind and 5 of
+ * another)", "500 problems with three seeds (1,500 runs in total)". */
+#include "paper/derive.h"
+#include "paper/relations.h"
+#include "scenario/scenario.h"
+
+static bool is_count(const struct al_word *word)
+{
+	return word->kind == AL_WORD_NUMBER && word->scale == 0 && word->digits == 0
+		&& word->value >= 2;
+}
+
+/* The sum or the product of the counts there; 0: other numbers are among them, or less than two
+ * counts. */
+static double combine(const struct al_sentence *s, size_t from, size_t end, bool multiplies)
+{
+	double value = multiplies ? 1 : 0;
+	size_t n = 0;
+
+	for (size_t i = from; i < end; i++) {
+		const struct al_word *word = &s->words[i];
+		if (word->kind > AL_WORD_SIGN && !is_count(word))
+			return 0;
+		if (word->kind <= AL_WORD_SIGN)
+			continue;
+		value = multiplies ? value * word->value : value + word->value;
+		n++;
+	}
+	return n > 1 ? value : 0;
+}
+
+/* "13 tasks (8 ... and 5 ...)", "256 (128 threads, 2 elements each)" */
+static bool is_of_brackets(const struct al_sentence *s, size_t at)
+{
+	enum { MOST_NOUNS = 4, MOST = 40 };
+	size_t from = at + 1, end;
+
+	while (from <= at + MOST_NOUNS && from < s->n && s->words[from].kind == AL_WORD_LETTERS)
+		from++;
+	for (end = from; end < s->n && end < from + MOST && !al_sentence_is(s, end, ")");)
+		end++;
+	return al_sentence_is(s, from, "(") && al_sentence_is(s, end, ")")
+		&& combine(s, from, end, al_sentence_is(s, end - 1, "each")) == s->words[at].value;
+}
+
+/* "500 problems with three seeds (1,500 runs in total)" */
+static bool is_total(const struct al_sentence *s, size_t at)
+{
+	enum { NEAR = 3, MOST = 40 };
+
+	for (size_t i = at; al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER) && i-- > 0
+		&& i + MOST > at && s->words[i].kind <= AL_WORD_NUMBER;)
+		if (is_count(&s->words[i])
+			&& (combine(s, i, at, false) == s->words[at].value
+				|| combine(s, i, at, true) == s->words[at].value))
+			return true;
+	return false;
+}
+
+/* "59.3 % linear / 40.7 % softmax", "the remaining 30 %"; two that are compared are no parts. */
+static bool is_rest(const struct al_sentence *s, size_t at)
+{
+	enum { NEAR = 2, MOST = 40 };
+	const bool is_named = al_sentence_has_near(s, at, NEAR, AL_WORDS_RESTS);
+	double left = 100 - s->words[at].value;
+
+	int digits = s->words[at].digits;
+
+	if (s->words[at].kind != AL_WORD_PERCENT)
+		return false;
+	for (size_t i = at; i-- > 0 && i + MOST > at && left > 0;) {
+		if (al_sentence_has(s, i, AL_WORDS_VERSUS) || al_sentence_is(s, i, "to"))
+			return false;
+		if (s->words[i].kind != AL_WORD_PERCENT)
+			continue;
+		left -= s->words[i].value;
+		digits += s->words[i].digits;
+		if (fabs(left) < 1e-6)
+			return is_named || digits > 0;
+	}
+	return false;
+}
+
+void al_paper_read_counts(const struct al_sentence *s, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
+{
+	enum { LEAST = 10 };
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_rest(s, i)
+			|| (is_count(&s->words[i]) && s->words[i].value >= LEAST
+				&& !(i > 0 && al_sentence_is(s, i - 1, "="))
+				&& (is_of_brackets(s, i) || is_total(s, i))))
+			al_paper_add_holding(out, counts, &s->words[i], s->words[i].value,
+				AL_REPRODUCED);
+}
