@@ -190,8 +190,11 @@ static bool is_points(const struct search *c)
 static bool can_mean(const struct search *c, enum meaning meaning, const struct al_operand *of)
 {
 	const bool is_percent = of->word.kind == AL_WORD_PERCENT;
+	/* "ctx=256" */
+	const bool is_setting = of->word.kind == AL_WORD_OTHER && of->word.scale == 0
+		&& of->word.digits == 0;
 
-	if ((meaning != FACTOR && of->is_signed)
+	if ((meaning != FACTOR && (of->is_signed || is_setting))
 		|| (is_percent
 			&& (!c->is_exact || meaning == SHARE
 				|| al_significant_digits(&c->said.word) < 2

@@ -172,7 +172,8 @@ static void judge(struct al_related *w, struct al_paper_relation r)
 	w->found[w->n_found++] = r;
 	w->is_found[r.t] = true;
 	add_holding(w, &r);
-	for (size_t i = 0; w->pass == AL_PASS_MAY_FAIL && i < trial.n_fail; i++)
+	/* a format that a name tells may have scales or none */
+	for (size_t i = 0; w->pass == AL_PASS_MAY_FAIL && !r.left && i < trial.n_fail; i++)
 		tell(w, &r, &trial, trial.failed[i]);
 }
 
