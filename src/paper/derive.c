@@ -243,6 +243,23 @@ static void judge_sheet(struct al_deriving *d, const struct al_paper_sheet *shee
 	}
 }
 
+/* The table's columns as rows, where they are called after models. */
+static bool judge_turned(struct al_deriving *d, const struct al_paper_sheet *sheet, size_t table)
+{
+	enum { MOST_ROWS = 100 };
+	struct al_paper_sheet turned;
+
+	if (!al_paper_sheet_names_model(sheet, 0) || sheet->table->n_rows > MOST_ROWS)
+		return false;
+	al_paper_sheet_init(&turned, d->arena, d->paper, table, sheet->subjects, true);
+	judge_sheet(d, &turned);
+	for (size_t i = 0; i < sheet->table->n_rows; i++)
+		for (size_t k = 0; k < sheet->table->n_columns; k++)
+			*al_paper_sheet_judged(sheet, i, k) |= *al_paper_sheet_judged(&turned, k,
+				i);
+	return turned.n > 0;
+}
+
 /* A table of caches or parameters of nothing that is known. */
 static void name_unknown(const struct al_deriving *d, const struct al_paper_sheet *sheet,
 	size_t number)
@@ -307,10 +324,10 @@ void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_m
 		struct al_paper_sheet sheet;
 		if (is_mapped(map, i + 1) || paper->tables[i].n_rows < 2)
 			continue;
-		al_paper_sheet_init(&sheet, d.arena, paper, i, subjects);
+		al_paper_sheet_init(&sheet, d.arena, paper, i, subjects, false);
 		if (sheet.n > 0)
 			judge_sheet(&d, &sheet);
-		else
+		else if (!judge_turned(&d, &sheet, i))
 			name_unknown(&d, &sheet, i + 1);
 		al_paper_relate(&sheet, d.out, d.counts);
 		d.sheet = &sheet;

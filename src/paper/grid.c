@@ -143,11 +143,6 @@ static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 	read_number(g, out->text, out);
 }
 
-static bool is_zero(const char *text)
-{
-	return *text && !text[strspn(text, "+-0.%")];
-}
-
 /* "71.2 (+1.3)" and "-3.1/-2.4" are two numbers, "71.2 (greedy)" is one. */
 static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper_number *out)
 {
@@ -165,7 +160,7 @@ static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper
 		const char *behind = slash + 1 + strspn(slash + 1, " ");
 		read_first(g, behind, strlen(behind), inner);
 		read_first(g, text, (size_t)(slash - text), out);
-		if (inner->half > 0 && (out->half > 0 || is_zero(out->text)))
+		if (inner->half > 0 && (out->half > 0 || !out->text[strspn(out->text, "+-0.%")]))
 			return;
 		*inner = (struct al_paper_number){.line = inner->line,
 			.is_judged = inner->is_judged};

@@ -265,12 +265,10 @@ static void read_unit(const char *text, const char *p, struct al_paper_facts *ou
 {
 	static const char *const units[] = {"GiB", "GB", "MiB", "MB", "KiB", "KB", "TiB", "TB",
 		"bytes"};
-	static const char *const values[] = {"GiB", "GB", "MiB", "MB", "KiB", "kB", "TiB", "TB",
-		"bytes"};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
 		if (strncmp(p, units[i], strlen(units[i])) == 0 && is_word_at(text, p, units[i]))
-			out->unit = values[i];
+			out->unit = strcmp(units[i], "KB") == 0 ? "kB" : units[i];
 }
 
 void al_paper_read_facts(const char *text, bool is_caption, struct al_paper_facts *out)

@@ -47,6 +47,7 @@ struct al_paper_table {
 	struct al_paper_row *rows;
 	size_t n_rows, rows_room;
 	size_t n_columns; /* of the widest row */
+	const struct al_paper_table *turned; /* whose columns are its rows; NULL: no other's are */
 };
 
 /* \claim{PRINTED}{VALUE} */

@@ -252,7 +252,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	cell.subject = head->subject ? head->subject : row->subject;
 	if (!cell.subject || (cell.subject->is_of_row && head->meaning <= AL_MEANS_WEIGHTS))
 		return;
-	cell.line = row->row->line;
+	cell.line = s->table->turned ? s->table->turned->rows[column].line : row->row->line;
 	cell.row = index;
 	cell.column = column;
 	cell.meaning = head->meaning;

@@ -43,8 +43,10 @@ bool al_paper_is_baseline(const char *text)
 
 /* ---- heads ---- */
 
-static bool names_model(const struct al_paper_sheet *s, const struct al_paper_row *row)
+bool al_paper_sheet_names_model(const struct al_paper_sheet *s, size_t index)
 {
+	const struct al_paper_row *row = &s->table->rows[index];
+
 	for (size_t i = 0; i < row->n_cells; i++)
 		if (al_paper_subject_find(s->subjects, row->cells[i]))
 			return true;
@@ -78,7 +80,7 @@ static bool is_head(const struct al_paper_sheet *s, size_t index)
 	if (!*al_paper_row_text(row, 0)
 		|| strcmp(al_paper_row_text(row, 0), al_paper_row_text(first, 0)) == 0)
 		return index < 4;
-	return n == 0 && filled > 1 && !names_model(s, row);
+	return n == 0 && filled > 1 && !al_paper_sheet_names_model(s, index);
 }
 
 /* The heads of a column from above, each once; one over several columns belongs to each. */
@@ -222,10 +224,35 @@ bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet)
 	return false;
 }
 
-void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
-	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects)
+/* Quantities as rows and models as columns. */
+static const struct al_paper_table *turn(struct al_arena *arena, const struct al_paper_table *from)
 {
-	const struct al_paper_table *t = &paper->tables[table];
+	struct al_paper_table *out = al_new(arena, struct al_paper_table);
+
+	*out = (struct al_paper_table){.rows = al_new_array(arena, struct al_paper_row,
+					       from->n_columns),
+		.n_rows = from->n_columns,
+		.n_columns = from->n_rows,
+		.turned = from};
+	for (size_t i = 0; i < out->n_rows; i++) {
+		struct al_paper_row *row = &out->rows[i];
+		row->line = from->rows[0].line;
+		row->cells = al_new_array(arena, const char *, out->n_columns);
+		row->n_cells = out->n_columns;
+		for (size_t k = 0; k < row->n_cells; k++) {
+			const char *text = al_paper_row_text(&from->rows[k], i);
+			row->cells[k] = text == al_paper_spanned ? al_strdup(arena, "") : text;
+		}
+	}
+	return out;
+}
+
+void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
+	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects,
+	bool is_turned)
+{
+	const struct al_paper_table *t = is_turned ? turn(arena, &paper->tables[table])
+						   : &paper->tables[table];
 	const struct al_paper_subject *section = NULL;
 	bool has_meaning = false;
 

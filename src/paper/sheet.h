@@ -57,7 +57,11 @@ static inline bool *al_paper_sheet_judged(const struct al_paper_sheet *sheet, si
 }
 
 void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
-	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects);
+	const struct al_paper *paper, size_t table, struct al_paper_subjects *subjects,
+	bool is_turned);
+
+/* Is there a model's name in a row? */
+bool al_paper_sheet_names_model(const struct al_paper_sheet *sheet, size_t index);
 
 /* Are there numbers of caches, parameters or weights? */
 bool al_paper_sheet_has_numbers(const struct al_paper_sheet *sheet);
