@@ -19,7 +19,9 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
 		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"));
 
-	return is_alone && word->value > 0 && (word->digits > 0 || al_statement_is_telling(word))
+	return is_alone && word->value > 0
+		&& (word->digits > 0 || al_statement_is_telling(word)
+			|| al_sentence_has(s, at + 1, AL_WORDS_POINTS))
 		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
 		&& (is_signed
 			|| (word->kind == AL_WORD_NUMBER
@@ -198,7 +200,8 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 		|| (is_percent
 			&& (!c->is_exact || meaning == SHARE
 				|| al_significant_digits(&c->said.word) < 2
-				|| (meaning != FACTOR && !al_statement_is_telling(&c->said.word)))))
+				|| (meaning != FACTOR && !is_points(c)
+					&& !al_statement_is_telling(&c->said.word)))))
 		return false;
 	if (meaning == POINTS)
 		return is_percent && (c->said.word.kind == AL_WORD_PERCENT || is_points(c));
@@ -207,10 +210,10 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 			&& (is_points(c) || al_operands_match(&c->said, of)));
 }
 
-/* "4.5" and "0.36", of which nothing is known, are no terms. */
+/* "4.5" and "0.36", of one of which nothing is known, are no terms. */
 static bool are_unlike(const struct al_operand *a, const struct al_operand *b)
 {
-	return !*a->noun && !*b->noun && a->word.digits != b->word.digits;
+	return (!*a->noun || !*b->noun) && a->word.digits != b->word.digits;
 }
 
 /* What two quantities make of the statement. */

@@ -12,7 +12,10 @@
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
  *   sentences running text as words and numbers (words), in which are judged
- *     relations    ratios and percentages, by the two numbers of a pair (pairs)
+ *     relations    ratios and percentages, by the two numbers of a pair (pairs), or by any two
+ *                  quantities (operands) near the statement, unless chance would do (nearby)
+ *     restated     factors that formats or percentages say again
+ *     counts       counts that are made of others
  *     expressions  arithmetic, by its value
  *     stated       sizes of caches in sentences that name a model and a context (mentions)
  *     sizes        sizes of the models that are named
