@@ -5,7 +5,6 @@
 #include "paper/words.h"
 
 enum { PLAIN_BITS = 1, IS_LEFT = 2 };
-enum { MOST_FORMATS = 2 }; /* of keys and of values */
 
 /* Bits; 0: no number format and no share, as of "2x" alone, which says it already. */
 static double bits_of(const char *text, int reading)
@@ -34,7 +33,7 @@ static double bits_of(const char *text, int reading)
 		} else if (*p == 'x' || strncmp(p, "\u00d7", 2) == 0)
 			share /= value;
 	}
-	if (n_formats + n_shares == 0 || n_formats > MOST_FORMATS)
+	if (n_formats + n_shares == 0 || n_formats > 2) /* keys and values have two */
 		return 0;
 	return share * (n_formats > 0 ? sum / (double)n_formats : 16);
 }

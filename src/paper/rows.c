@@ -76,25 +76,34 @@ static void read_label(const struct al_paper_sheet *s, const char *text, struct 
 		out->is_other = true;
 }
 
-/* "MHA 4:1" is a ratio of heads, 8 may be a number of them; "40 (10 with attention)" is 40. */
+/* "MHA 4:1" and "32/8" are ratios of heads, 8 may be a number of them. */
+static bool read_ratio(const char *text, struct al_paper_cell *out)
+{
+	double heads = 0, kv_heads = 0;
+
+	out->printed = text + strcspn(text, "0123456789");
+	sscanf(out->printed, "%lf %*1[:/] %lf", &heads, &kv_heads);
+	out->value = kv_heads > 0 ? heads / kv_heads : 0;
+	out->half = 0.5;
+	out->is_guess = strchr(text, '/') != NULL;
+	return out->value > 0;
+}
+
+/* "40 (10 with attention)" is 40. */
 static bool read_size(const struct al_paper_sheet *s, const struct al_paper_head *head,
 	const char *text, struct al_paper_cell *out)
 {
-	const bool is_size = head->meaning == AL_MEANS_SIZE,
-		   is_ratio = is_size && head->size == AL_DIM_GROUP;
-	const char *from = is_ratio ? text + strcspn(text, "0123456789") : text;
+	const bool is_size = head->meaning == AL_MEANS_SIZE;
+	const size_t n = strcspn(text, "(");
 
-	if (is_ratio && !strchr(text, ':'))
-		return false;
-	if (al_paper_cell_number(s->arena, from, out)) {
-		out->is_guess = head->size == AL_DIM_SOME && is_size;
+	if (is_size && head->size == AL_DIM_GROUP)
+		return read_ratio(text, out);
+	out->is_guess = is_size && head->size == AL_DIM_SOME;
+	if (al_paper_cell_number(s->arena, text, out))
 		return true;
-	}
-	const size_t n = strcspn(from, "(");
-	const bool has_remark = is_size && n > 1 && from[n] && from[n - 1] == ' '
-		&& al_paper_cell_number(s->arena, al_strndup(s->arena, from, n - 1), out);
-	out->is_guess = has_remark;
-	return has_remark;
+	out->is_guess = true;
+	return is_size && n > 1 && text[n] && text[n - 1] == ' '
+		&& al_paper_cell_number(s->arena, al_strndup(s->arena, text, n - 1), out);
 }
 
 /* A size that may be another one counts where it holds. */

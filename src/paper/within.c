@@ -244,6 +244,10 @@ static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 	const size_t first = w->bases.is_sure[AL_BASE_IN_HEAD] ? AL_BASE_IN_HEAD : AL_BASE_MARKED,
 		     end = w->named >> r.form & 1 ? AL_N_BASES : AL_BASE_LABELLED;
 
+	r.base = w->bases.given.half > 0 ? &w->bases.given : NULL;
+	if (r.base)
+		judge(w, r);
+	r.base = NULL;
 	for (size_t i = first; i < end; i++) {
 		bool is_new = true;
 		r.bases = w->bases.rows[i];
@@ -255,12 +259,6 @@ static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 		if (is_new)
 			judge(w, r);
 	}
-	r.unlikely = 0;
-	r.bases = NULL;
-	r.is_sure = false;
-	r.base = &w->bases.given;
-	if (r.base->half > 0)
-		judge(w, r);
 }
 
 /* What the names of rows leave, of 16 bits or of 32. */
