@@ -61,12 +61,13 @@ static size_t find_beginning(const struct al_paper_grid *g, const char *name)
 }
 
 /* "vs q8_0": the row of this label. */
-static void find_named(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
+void al_paper_bases_look(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
 {
 	const char *name = column < g->n_columns ? g->columns[column].name : "";
 	const char *head = al_paper_normal(g->arena, name);
 	size_t found = 0, longest = 1;
 
+	find_marked(bases, g, column);
 	bases->given = al_paper_grid_base(g, name);
 	for (size_t i = 0; i < g->n_rows; i++) {
 		const char *label = al_paper_normal(g->arena, g->labels[i]);
@@ -119,10 +120,4 @@ void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_gri
 			? bases->rows[AL_BASE_OF_BLOCK][i - 1]
 			: i;
 	}
-}
-
-void al_paper_bases_look(struct al_paper_bases *bases, struct al_paper_grid *g, size_t column)
-{
-	find_marked(bases, g, column);
-	find_named(bases, g, column);
 }
