@@ -29,5 +29,8 @@ bool al_paper_read_nearby(struct al_relating *r, size_t at);
 
 /* ---- restated.c ---- */
 
+/* Fractions in words, in front of a direction, become percentages. */
+void al_paper_read_fractions(struct al_sentence *s);
+
 /* Judges a statement that says a factor, or bits, in another way; false: it doesn't. */
 bool al_paper_read_restated(struct al_relating *r, size_t at);

@@ -250,6 +250,7 @@ void al_paper_read_relations(struct al_sentence *sentence, const struct al_opera
 {
 	struct al_relating r = {sentence, out, counts, operands, .n_pairs = 0};
 
+	al_paper_read_fractions(sentence);
 	r.n_pairs = al_paper_find_pairs(sentence, r.pairs);
 	for (size_t i = 0; i < sentence->n; i++) {
 		const enum al_word_kind kind = sentence->words[i].kind;

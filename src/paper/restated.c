@@ -1,7 +1,31 @@
-/* What is said again in other words: factors as percentages, bits as factors. */
+/* What is said again in other words: fractions, factors as percentages, bits as factors. */
 #include "paper/derive.h"
 #include "paper/relating.h"
 #include "scenario/scenario.h"
+
+/* "a quarter fewer" is a percentage; a fraction p/q in words is what is nearer to it than
+ * 1/(2 q^2). */
+void al_paper_read_fractions(struct al_sentence *s)
+{
+	const struct al_paper_list *names = &s->vocabulary->words[AL_WORDS_FRACTIONS];
+
+	for (size_t at = 0; at + 1 < s->n; at++) {
+		struct al_word *word = &s->words[at];
+		const int place = al_find_name(word->text, (const char *const *)names->items,
+			names->n);
+		const double q = place < 3 ? place + 2 : place; /* half, third, quarter, thirds */
+		const bool has_count = at > 0 && word[-1].kind == AL_WORD_NUMBER;
+		if (place < 0 || !al_statement_has_direction(s, at + 1)
+			|| !(has_count || place == 0 || al_sentence_is(s, at - 1, "a")
+				|| al_sentence_is(s, at - 1, "one")))
+			continue;
+		*word = (struct al_word){.kind = AL_WORD_PERCENT,
+			.text = word->text,
+			.line = word->line,
+			.value = 100 * (has_count ? word[-1].value : 1) / q,
+			.half_unit = 50 / (q * q)};
+	}
+}
 
 static bool add_restated(struct al_relating *r, size_t at, double right)
 {

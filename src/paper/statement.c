@@ -152,7 +152,7 @@ bool al_statement_is_signed(const struct al_sentence *s, size_t at)
 		|| al_statement_has_sign(s, at, "\u2212");
 }
 
-static bool has_direction(const struct al_sentence *s, size_t at)
+bool al_statement_has_direction(const struct al_sentence *s, size_t at)
 {
 	return al_sentence_has(s, at, AL_WORDS_FALLING) || al_sentence_has(s, at, AL_WORDS_RISING);
 }
@@ -160,7 +160,7 @@ static bool has_direction(const struct al_sentence *s, size_t at)
 /* "a 73 % reduction in 1 - x", "4x of its size" */
 static bool has_object(const struct al_sentence *s, size_t at)
 {
-	const size_t next = at + 1 + has_direction(s, at + 1);
+	const size_t next = at + 1 + al_statement_has_direction(s, at + 1);
 
 	return al_sentence_is(s, next, "in") || al_sentence_is(s, next, "of");
 }

@@ -32,6 +32,9 @@ bool al_statement_has_sign(const struct al_sentence *s, size_t at, const char *s
 /* Any? */
 bool al_statement_is_signed(const struct al_sentence *s, size_t at);
 
+/* Is it a word of falling or rising? */
+bool al_statement_has_direction(const struct al_sentence *s, size_t at);
+
 /* -1: it falls, 1: it rises, 0: unknown. */
 int al_statement_direction(const struct al_sentence *s, size_t at);
 
