@@ -84,7 +84,7 @@ struct head {
 	uint64_t own_bytes, stream_bytes;
 	uint64_t own_hash, stream_hash;
 };
-static const char MAGIC[8] = "al-pass1";
+static const char MAGIC[] = "al-pass1"; /* without its end */
 
 static uint64_t own_bytes(const struct al_pass_state *state)
 {
@@ -112,7 +112,7 @@ static struct head head_of(const struct al_pass_state *state, const struct al_ne
 		.own_bytes = own_bytes(state),
 		.stream_bytes = (uint64_t)al_batch_tokens(all) * (uint64_t)network->d_model * 4};
 
-	memcpy(head.magic, MAGIC, sizeof(MAGIC));
+	memcpy(head.magic, MAGIC, sizeof(head.magic));
 	return head;
 }
 
@@ -189,7 +189,7 @@ static bool is_of(const struct al_pass_state *state, const struct al_network *ne
 	const struct head own = head_of(state, network, all);
 
 	return al_source_read(file, 0, head, sizeof(*head), NULL)
-		&& memcmp(head->magic, MAGIC, sizeof(MAGIC)) == 0 && head->of == own.of
+		&& memcmp(head->magic, MAGIC, sizeof(head->magic)) == 0 && head->of == own.of
 		&& head->own_bytes == own.own_bytes && head->stream_bytes == own.stream_bytes
 		&& head->n_passed > 0 && head->n_passed < network->n_layers
 		&& file->bytes == sizeof(*head) + own.own_bytes + own.stream_bytes;
