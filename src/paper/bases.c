@@ -34,16 +34,17 @@ static void find_marked(struct al_paper_bases *bases, const struct al_paper_grid
 }
 
 /* What a head refers to: "M4" of "share of M4"; NULL: nothing. */
-static const char *name_behind_link(struct al_arena *arena, const char *head)
+static const char *name_of_reference(const struct al_paper_grid *g, const char *head)
 {
-	static const char *const links[] = {"vs. ", "vs ", " of ", " over ", " to ", " than "};
+	const struct al_paper_list *words =
+		&g->sheet->subjects->vocabulary.words[AL_WORDS_REFERRING];
 	const char *found = NULL;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++) {
-		const char *link = strstr(head, links[i]);
-		found = link && (!found || link > found) ? link + strlen(links[i]) : found;
+	for (size_t i = 0; i < words->n; i++) {
+		const char *word = strstr(head, words->items[i]);
+		found = word && (!found || word > found) ? word + strlen(words->items[i]) : found;
 	}
-	return found ? al_paper_normal(arena, found) : NULL;
+	return found ? al_paper_normal(g->arena, found) : NULL;
 }
 
 /* The one label that begins with this name; else `n_rows`. */
@@ -77,7 +78,7 @@ void al_paper_bases_look(struct al_paper_bases *bases, struct al_paper_grid *g, 
 		}
 	}
 	const size_t beginning = longest > 1 ? g->n_rows
-					     : find_beginning(g, name_behind_link(g->arena, name));
+					     : find_beginning(g, name_of_reference(g, name));
 	if (beginning < g->n_rows)
 		found = beginning;
 	bases->is_sure[AL_BASE_IN_HEAD] = longest > 1 || beginning < g->n_rows;
