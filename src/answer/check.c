@@ -277,17 +277,28 @@ static bool lint(struct al_session *session, const struct al_paper *paper, struc
 		&& al_paper_lint(paper, &map, o, session->catalog, table, counts, err);
 }
 
+static void add_count(struct al_text *out, const char *what, size_t n)
+{
+	if (n > 0)
+		al_text_addf(out, "%s%s: %zu", out->length > 0 ? "; " : "", what, n);
+}
+
 static void note_counts(struct al_table *table, const struct al_lint_counts *counts)
 {
+	AL_TEXT(rest);
+
 	al_table_note(table,
-		"%zu numbers recomputed: %zu reproduced, %zu consistent within rounding, %zu "
-		"wrong, %zu undecided",
+		"numbers recomputed: %zu (%zu reproduced, %zu consistent within rounding, %zu "
+		"wrong, %zu "
+		"undecided)",
 		counts->numbers, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
 		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
-	al_table_note(table,
-		"%zu scores not checked; %zu table numbers repeated in the text, %zu of them "
-		"wrong; %zu places not read",
-		counts->scores, counts->in_prose, counts->slips, counts->gaps);
+	add_count(&rest, "scores not checked", counts->scores);
+	add_count(&rest, "table numbers repeated in the text", counts->in_prose);
+	add_count(&rest, "of them wrong", counts->slips);
+	add_count(&rest, "places not read", counts->gaps);
+	if (rest.length > 0)
+		al_table_note(table, "%s", rest.data);
 }
 
 static const char *say_papers(struct al_arena *arena, const struct al_lint_counts *counts)
