@@ -235,7 +235,7 @@ static struct trial try_pair(const struct search *c, const struct al_operand *a,
 	const unsigned meanings = joined ? meanings_of_joined(joined, c->meanings) : c->meanings;
 	struct trial out = {0, N_MEANINGS, AL_UNDERIVABLE};
 
-	for (int m = 0; m < N_MEANINGS; m++) {
+	for (enum meaning m = 0; m < N_MEANINGS; m++) {
 		if (!(meanings & 1u << m) || !can_mean(c, m, a) || !can_mean(c, m, b)
 			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b))))
 			continue;
