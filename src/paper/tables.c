@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 
+#include "paper/words.h"
+
 static struct al_paper_table *begin_table(struct al_paper *paper)
 {
 	return AL_APPEND(&paper->arena, paper->tables, paper->n_tables, paper->tables_room);
@@ -126,6 +128,12 @@ struct tall {
 	size_t row, column, n_rows;
 };
 
+/* What a cell prints below its first line. */
+struct below {
+	size_t column, line; /* from 1 */
+	const char *text;
+};
+
 struct rows {
 	struct al_paper_table *table;
 	struct al_paper_row *row; /* NULL: none is begun */
@@ -133,8 +141,37 @@ struct rows {
 	size_t columns, n_rows; /* that it is in */
 	int n_braces, n_inner; /* open ones, and tables within it: "&" and "\\" are theirs */
 	struct tall *tall;
-	size_t n_tall, tall_room;
+	struct below *below; /* of this row */
+	size_t n_tall, tall_room, n_below, below_room;
 };
+
+enum { MOST_LINES = 4 };
+
+static bool is_number(const char *plain)
+{
+	double value;
+	int digits;
+
+	return al_number_read(plain + strspn(plain, "+-~("), &value, &digits) > 0;
+}
+
+/* \makecell{78.0 \\ 22.8 (3.1x)}: its lines, if each is a number; else 0. */
+static size_t split_lines(struct al_arena *arena, const char *text, const char *out[MOST_LINES])
+{
+	size_t n = 0;
+
+	if (!strstr(text, "\\makecell") && !strstr(text, "\\shortstack"))
+		return 0;
+	for (const char *p = text; p; n++) {
+		const char *end = strstr(p, "\\\\");
+		const char *plain = al_paper_plain(arena, p, end ? (size_t)(end - p) : strlen(p));
+		if (n == MOST_LINES || !is_number(plain))
+			return 0;
+		out[n] = with_zero(arena, plain);
+		p = end ? end + 2 : NULL;
+	}
+	return n;
+}
 
 static void end_cell(struct al_paper *paper, struct rows *t)
 {
@@ -142,12 +179,42 @@ static void end_cell(struct al_paper *paper, struct rows *t)
 		*AL_APPEND(&paper->arena, t->tall, t->n_tall,
 			t->tall_room) = (struct tall){t->table->n_rows - 1, t->row->n_cells,
 			t->n_rows};
-	add_cell(paper, t->table, t->row, t->text.data, t->text.length);
+	const char *lines[MOST_LINES];
+	const size_t n = split_lines(&paper->arena, t->text.data, lines);
+	for (size_t i = 1; i < n; i++)
+		*AL_APPEND(&paper->arena, t->below, t->n_below,
+			t->below_room) = (struct below){t->row->n_cells, i, lines[i]};
+	if (n > 0)
+		add_text(paper, t->table, t->row, lines[0]);
+	else
+		add_cell(paper, t->table, t->row, t->text.data, t->text.length);
 	for (; t->columns > 1; t->columns--)
 		add_text(paper, t->table, t->row, al_paper_spanned);
 	t->columns = t->n_rows = 1;
 	t->text.length = 0;
 	t->text.data[0] = '\0';
+}
+
+/* What its cells print below their first lines are rows of their own. */
+static void end_row(struct al_paper *paper, struct rows *t)
+{
+	const size_t line = t->row->line, n_cells = t->row->n_cells;
+	size_t n_left = t->n_below;
+
+	for (size_t k = 1; n_left > 0; k++) {
+		struct al_paper_row *row = begin_row(paper, t->table, line);
+		for (size_t column = 0; column < n_cells; column++) {
+			const char *text = "";
+			for (size_t i = 0; i < t->n_below; i++)
+				if (t->below[i].column == column && t->below[i].line == k) {
+					text = t->below[i].text;
+					n_left--;
+				}
+			add_text(paper, t->table, row, text);
+		}
+	}
+	t->n_below = 0;
+	t->row = NULL;
 }
 
 /* The cells below a tall one are empty, and mean what it prints. */
@@ -271,7 +338,7 @@ static bool take_end(struct reader *r, struct rows *t)
 	r->at += begins(r, "*");
 	take_option(r, '[', ']');
 	end_cell(r->paper, t);
-	t->row = NULL;
+	end_row(r->paper, t);
 	return true;
 }
 
@@ -326,9 +393,10 @@ static void read_rows(struct reader *r, struct al_paper_table *table)
 			continue;
 		c = take_text(r, &t);
 	}
-	if (t.row && (t.row->n_cells > 0 || t.text.length > 0))
+	if (t.row && (t.row->n_cells > 0 || t.text.length > 0)) {
 		end_cell(paper, &t);
-	else if (t.row)
+		end_row(paper, &t);
+	} else if (t.row)
 		table->n_rows--;
 	fill(&t);
 	al_text_finish(&t.text);
