@@ -187,6 +187,46 @@ static void read_numbers(struct al_paper_grid *g)
 		}
 }
 
+/* "1x", "3.1x": factors, below other numbers. */
+static bool is_of_factors(const struct al_paper_grid *g, size_t row)
+{
+	size_t n = 0;
+
+	for (size_t k = 1; row > 0 && k < g->n_columns; k++) {
+		const struct al_paper_number *of = al_paper_grid_at(g, row, k);
+		const struct al_paper_number *above = al_paper_grid_at(g, row - 1, k);
+		if (of->half == 0)
+			continue;
+		const char *unit = unit_behind(of->text + sign_length(of->text));
+		if ((strcmp(unit, "x") != 0 && strcmp(unit, "\u00d7") != 0) || above->half == 0
+			|| above[g->n_columns].half > 0)
+			return false;
+		n++;
+	}
+	return n > 1;
+}
+
+/* Where rows of factors alternate with rows of what they are of, they are as in brackets there. */
+static void fold_factors(struct al_paper_grid *g)
+{
+	enum { LEAST = 3 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_rows; i++)
+		n += is_of_factors(g, i);
+	for (size_t i = 0; n >= LEAST && i < g->n_rows; i++) {
+		struct al_paper_number *row = &g->numbers[i * 2 * g->n_columns];
+		if (!is_of_factors(g, i))
+			continue;
+		for (size_t k = 1; k < g->n_columns; k++) {
+			if (row[k].half > 0)
+				row[k - g->n_columns] = row[k];
+			row[k] = (struct al_paper_number){.line = row[k].line,
+				.is_judged = row[k].is_judged};
+		}
+	}
+}
+
 /* ---- columns ---- */
 
 static const char *unit_of(const struct al_paper_grid *g, size_t column)
@@ -269,6 +309,8 @@ void al_paper_grid_init(struct al_paper_grid *g, const struct al_paper_sheet *sh
 	g->is_summary = al_new_array(scratch, bool, g->n_rows);
 	read_names(g);
 	read_numbers(g);
+	if (!g->is_turned)
+		fold_factors(g);
 	for (size_t k = 0; k < 2 * g->n_columns; k++)
 		read_column(g, k);
 }
