@@ -215,12 +215,13 @@ static void fold_factors(struct al_paper_grid *g)
 	for (size_t i = 0; i < g->n_rows; i++)
 		n += is_of_factors(g, i);
 	for (size_t i = 0; n >= LEAST && i < g->n_rows; i++) {
-		struct al_paper_number *row = &g->numbers[i * 2 * g->n_columns];
 		if (!is_of_factors(g, i))
 			continue;
+		struct al_paper_number *row = &g->numbers[i * 2 * g->n_columns];
+		struct al_paper_number *above = row - g->n_columns; /* its brackets */
 		for (size_t k = 1; k < g->n_columns; k++) {
 			if (row[k].half > 0)
-				row[k - g->n_columns] = row[k];
+				above[k] = row[k];
 			row[k] = (struct al_paper_number){.line = row[k].line,
 				.is_judged = row[k].is_judged};
 		}
