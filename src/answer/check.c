@@ -288,9 +288,8 @@ static void note_counts(struct al_table *table, const struct al_lint_counts *cou
 	AL_TEXT(rest);
 
 	al_table_note(table,
-		"numbers recomputed: %zu (%zu reproduced, %zu consistent within rounding, %zu "
-		"wrong, %zu "
-		"undecided)",
+		"numbers recomputed: %zu (%zu reproduced, %zu consistent within rounding, "
+		"%zu wrong, %zu undecided)",
 		counts->numbers, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
 		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
 	add_count(&rest, "scores not checked", counts->scores);

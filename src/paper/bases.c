@@ -98,8 +98,7 @@ static bool begins_block(const struct al_paper_grid *g, size_t row)
 }
 
 /* The first row with a base's label; the first one of each label, for those below it that have the
- * same or none; the last one; the first one behind a gap
- * between lines. */
+ * same or none; the last one; the one before; the first one of a block. */
 void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_grid *g,
 	struct al_arena *scratch)
 {
