@@ -127,17 +127,11 @@ static const char *read_number(const struct al_paper_vocabulary *v, const char *
 	return end;
 }
 
-static bool has_word(const struct al_paper_list *list, const char *word, int *place)
-{
-	*place = al_find_name(word, (const char *const *)list->items, list->n);
-	return *place >= 0;
-}
-
 /* "three" is a count as 3 is. */
 static const char *read_letters(const struct al_sentence *s, const char *p, struct al_arena *arena,
 	struct al_word *word)
 {
-	int place;
+	const struct al_paper_list *counts = &s->vocabulary->words[AL_WORDS_COUNTS];
 	size_t n = 0;
 
 	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
@@ -146,7 +140,8 @@ static const char *read_letters(const struct al_sentence *s, const char *p, stru
 	for (size_t i = 0; i < n; i++)
 		lower[i] = (char)tolower((unsigned char)lower[i]);
 	*word = (struct al_word){.kind = AL_WORD_LETTERS, .text = lower};
-	if (has_word(&s->vocabulary->words[AL_WORDS_COUNTS], lower, &place))
+	const int place = al_find_name(lower, counts->items, counts->n);
+	if (place >= 0)
 		*word = (struct al_word){.kind = AL_WORD_NUMBER,
 			.text = lower,
 			.value = place + 2,
@@ -186,6 +181,8 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 				.text = al_strndup(arena, p++, 1)};
 		word.line = line;
 		word.is_joined = is_joined;
+		if (word.kind <= AL_WORD_SIGN)
+			word.listed = al_paper_listed_find(s->vocabulary, word.text);
 		*rest = p;
 		if (ends)
 			return true;
@@ -208,10 +205,7 @@ void al_word_share_unit(struct al_word *first, const struct al_word *second)
 
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
 {
-	int place;
-
-	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
-		&& has_word(&s->vocabulary->words[list], s->words[at].text, &place);
+	return at < s->n && s->words[at].listed && s->words[at].listed->is_in[list];
 }
 
 bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
