@@ -6,26 +6,30 @@
 static const struct stand_in {
 	const char *markup, *plain;
 } stand_ins[] = {{"\\\\", " "}, {"{,}", ","}, {"_{\\pm", "\u00b1"}, {"\\pm", "\u00b1"},
-	{"\\times", "x"}, {"\\cdot", "x"}, {"\\simeq", "~"}, {"\\sim", "~"}, {"\\approx", "~"},
-	{"\\kibi", "Ki"}, {"\\mebi", "Mi"}, {"\\gibi", "Gi"}, {"\\tebi", "Ti"}, {"\\kilo", "k"},
-	{"\\mega", "M"}, {"\\giga", "G"}, {"\\tera", "T"}, {"\\byte", "B"}, {"\\percent", "%"},
-	{"\\textsuperscript", "^"}, {"\\%", "%"}, {"\\#", "#"}, {"\\_", "_"}, {"\\|", "|"},
-	{"\\&", "&"}, {"\\,", ""}, {"\\;", " "}, {"\\ ", " "}, {"~", " "}, {"**", ""}, {"<b>", ""},
-	{"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"$", ""}, {"{", ""}, {"}", ""}};
+	{"\\times", "x"}, {"\\texttimes", "x"}, {"\\cdot", "x"}, {"\\footnote", " "},
+	{"\\simeq", "~"}, {"\\sim", "~"}, {"\\approx", "~"}, {"\\kibi", "Ki"}, {"\\mebi", "Mi"},
+	{"\\gibi", "Gi"}, {"\\tebi", "Ti"}, {"\\kilo", "k"}, {"\\milli", "m"}, {"\\micro", "u"},
+	{"\\second", "s"}, {"\\mega", "M"}, {"\\giga", "G"}, {"\\tera", "T"}, {"\\byte", "B"},
+	{"\\percent", "%"}, {"\\textsuperscript", "^"}, {"\\%", "%"}, {"\\#", "#"}, {"\\_", "_"},
+	{"\\|", "|"}, {"\\&", "&"}, {"\\,", ""}, {"\\;", " "}, {"\\ ", " "}, {"~", " "}, {"**", ""},
+	{"<b>", ""}, {"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"$", ""}, {"{", ""},
+	{"}", ""}};
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 static const struct stand_in *stand_in_at(const char *text, size_t left)
 {
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(*stand_ins); i++) {
 		const size_t n = strlen(stand_ins[i].markup);
-		if (n <= left && memcmp(text, stand_ins[i].markup, n) == 0)
+		const bool is_named = n > 2 && n < left && is_letter(stand_ins[i].markup[n - 1])
+			&& is_letter(text[n]);
+		if (n <= left && memcmp(text, stand_ins[i].markup, n) == 0 && !is_named)
 			return &stand_ins[i];
 	}
 	return NULL;
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* "\textbf" and the spaces behind it. */
@@ -64,10 +68,11 @@ static const char *named_macro(const char *text, size_t left, size_t *length)
 		{"lambda", "lambda"}, {"mu", "mu"}, {"nu", "nu"}, {"pi", "pi"}, {"rho", "rho"},
 		{"sigma", "sigma"}, {"tau", "tau"}, {"phi", "phi"}, {"varphi", "phi"},
 		{"psi", "psi"}, {"omega", "omega"}, {"ell", "ell"}, {"sqrt", "sqrt"},
-		{"frac", "frac"}, {"dfrac", "frac"}, {"tfrac", "frac"}, {"log", "log"},
-		{"ln", "ln"}, {"exp", "exp"}, {"max", "max"}, {"min", "min"}, {"sum", "sum"},
-		{"prod", "prod"}, {"to", "\u2192"}, {"rightarrow", "\u2192"}, {"div", "/"},
-		{"le", "<"}, {"leq", "<"}, {"ge", ">"}, {"geq", ">"}};
+		{"frac", "frac"}, {"dfrac", "frac"}, {"tfrac", "frac"}, {"nicefrac", "frac"},
+		{"log", "log"}, {"ln", "ln"}, {"exp", "exp"}, {"max", "max"}, {"min", "min"},
+		{"sum", "sum"}, {"prod", "prod"}, {"to", "\u2192"}, {"rightarrow", "\u2192"},
+		{"Rightarrow", "\u2192"}, {"implies", "\u2192"}, {"div", "/"}, {"le", "<"},
+		{"leq", "<"}, {"ge", ">"}, {"geq", ">"}};
 	size_t n = 1;
 
 	while (n < left && is_letter(text[n]))

@@ -17,7 +17,8 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 		&& (s->words[at - 2].kind == AL_WORD_LETTERS || al_sentence_is(s, at - 2, "-"));
 	const bool is_signed = !is_of_name && al_statement_is_signed(s, at);
 	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
-		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"));
+		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"))
+		|| al_sentence_has(s, at + 1, AL_WORDS_POINTS);
 
 	return is_alone && word->value > 0
 		&& (word->digits > 0 || al_statement_is_telling(word)
@@ -27,7 +28,21 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 			|| (word->kind == AL_WORD_NUMBER
 				&& (al_statement_direction(s, at) != 0
 					|| al_sentence_has(s, at + 1, AL_WORDS_POINTS)
+					|| al_sentence_is(s, at - 1, "by")
 					|| al_sentence_has_near(s, at, 2, AL_WORDS_GAPS))));
+}
+
+/* "620 (84.2 %)", "8 layers (25 %)", but not "position 1 (20 %)" */
+static bool is_of_count(const struct al_sentence *s, size_t at)
+{
+	enum { LEAST = 10 };
+
+	if (at < 3 || !al_sentence_is(s, at - 1, "("))
+		return false;
+	const bool has_noun = s->words[at - 2].kind == AL_WORD_LETTERS;
+	const struct al_word *of = &s->words[at - 2 - has_noun];
+	return of->kind == AL_WORD_NUMBER && of->scale <= 0 && of->digits == 0
+		&& (has_noun || of->value >= LEAST);
 }
 
 static unsigned meanings_of(const struct al_sentence *s, size_t at)
@@ -46,7 +61,7 @@ static unsigned meanings_of(const struct al_sentence *s, size_t at)
 	if (al_sentence_has_near(s, at, al_sentence_is(s, at - 1, "by") ? 10 : 2,
 		    AL_WORDS_COMPARING))
 		return 1u << FALL | 1u << RISE;
-	return al_sentence_is(s, at + 1, "of") ? 1u << SHARE : 0;
+	return al_sentence_is(s, at + 1, "of") || is_of_count(s, at) ? 1u << SHARE : 0;
 }
 
 /* What a statement may mean of a pair that is joined: "5 of 8 (62 %)", "27 % (7.4 vs. 5.4)". */
@@ -118,6 +133,7 @@ struct search {
 	unsigned meanings;
 	bool is_before; /* of operands in front of the statement alone */
 	bool is_exact; /* not only within the rounding of the two */
+	bool is_in_brackets; /* right behind a count: it is a share, if the count is the part */
 };
 
 static size_t distance(const struct search *c, const struct al_operand *of)
@@ -131,16 +147,24 @@ static bool may_be(const struct search *c, const struct al_operand *of)
 		&& of->word.value != c->said.word.value && of->word.value > of->word.half_unit;
 }
 
-/* "69 stops, 8.63 % of the 800 questions" */
+static bool is_count(const struct al_operand *of)
+{
+	return of->word.kind == AL_WORD_NUMBER && of->word.scale <= 0 && of->word.digits == 0;
+}
+
+/* "69 stops, 8.63 % of the 800 questions", "of 736 answers, 620 (84.2 %)" */
 static bool are_counts(const struct search *c, const struct al_operand *a,
 	const struct al_operand *b)
 {
 	enum { NEAR = 3 };
+	const struct al_operand *part = a->word.value < b->word.value ? a : b,
+				*whole = part == a ? b : a;
 
-	return c->meanings == 1u << SHARE && a->word.kind == AL_WORD_NUMBER
-		&& b->word.kind == AL_WORD_NUMBER && a->word.scale + b->word.scale <= 0
-		&& a->word.digits + b->word.digits == 0 && a->word.value < b->word.value
-		&& b->place > c->said.place && b->place <= c->said.place + NEAR;
+	if (!(c->meanings & 1u << SHARE) || !is_count(a) || !is_count(b))
+		return false;
+	return c->is_in_brackets
+		? part->place < c->said.place && part->place + NEAR >= c->said.place
+		: a == part && whole->place > c->said.place && whole->place <= c->said.place + NEAR;
 }
 
 /* "from 7.74 to 7.81": the pair that the two are; NULL: none says so. */
@@ -206,8 +230,9 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 	if (meaning == POINTS)
 		return is_percent && (c->said.word.kind == AL_WORD_PERCENT || is_points(c));
 	return meaning != DIFFERENCE
-		|| (!is_percent && (*of->noun || c->said.word.value < of->word.value)
-			&& (is_points(c) || al_operands_match(&c->said, of)));
+		|| (!is_percent
+			&& (is_points(c) || al_operands_match(&c->said, of)
+				|| (!*of->noun && is_count(&c->said) && is_count(of))));
 }
 
 /* "4.5" and "0.36", of one of which nothing is known, are no terms. */
@@ -237,7 +262,9 @@ static struct trial try_pair(const struct search *c, const struct al_operand *a,
 
 	for (enum meaning m = 0; m < N_MEANINGS; m++) {
 		if (!(meanings & 1u << m) || !can_mean(c, m, a) || !can_mean(c, m, b)
-			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b))))
+			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b)))
+			|| (m == DIFFERENCE && !joined && !(*a->noun && *b->noun)
+				&& said->value >= least->value))
 			continue;
 		const bool is_inverse = said->value < 1;
 		const double share = c->is_exact ? 0 : 1, up = share * most->half_unit,
@@ -348,6 +375,7 @@ bool al_paper_read_nearby(struct al_relating *r, size_t at)
 	struct al_pair pair;
 
 	c.said.place += first;
+	c.is_in_brackets = is_percent && is_of_count(r->s, at);
 	for (int i = 0; i < 4 && (c.meanings || is_percent) && !is_of_other(r->s, at); i++) {
 		c.is_exact = i < 2;
 		c.is_before = i % 2 == 0;

@@ -4,18 +4,46 @@
 
 /* ---- what a number is of ---- */
 
-/* "12 tok/s", "5 ms/step", "12 tokens per second" */
+/* Is this what a count is of? "calls", not "reaches". */
+static bool is_plural(const struct al_sentence *s, size_t at)
+{
+	enum { LEAST_LETTERS = 5 };
+	const size_t n = strlen(s->words[at].text);
+
+	return n >= LEAST_LETTERS && s->words[at].text[n - 1] == 's'
+		&& s->words[at].text[n - 2] != 's';
+}
+
+static bool is_noun(const struct al_sentence *s, size_t at)
+{
+	return at < s->n && s->words[at].kind == AL_WORD_LETTERS
+		&& !al_sentence_has(s, at, AL_WORDS_LINKS)
+		&& !al_sentence_has(s, at, AL_WORDS_NOUN_ENDS)
+		&& !al_sentence_has(s, at, AL_WORDS_COMPARING)
+		&& !al_statement_has_direction(s, at);
+}
+
+/* "12 tok/s", "5 ms/step", "12 tokens per second", "2,081 retrieval calls" */
 static void read_noun(const struct al_sentence *s, size_t at, struct al_operand *out)
 {
 	size_t next = at + 1;
 
 	if (al_sentence_is(s, next, "\u00b1") && next + 1 < s->n) /* "3.53 \u00b1 0.04 tok/s" */
 		next += 2;
+	next += al_sentence_is(s, next, "-") && s->words[next].is_joined
+		&& !al_sentence_has(s, next + 1, AL_WORDS_BITS); /* "40-token" */
+	const bool is_count = s->words[at].digits == 0 && is_noun(s, next);
+	const bool is_second = is_count && !is_plural(s, next) && is_noun(s, next + 1)
+		&& is_plural(s, next + 1);
 	if (s->words[at].scale > 0 && *s->words[at].family)
 		out->noun = s->words[at].family;
 	else if (next < s->n && s->words[next].kind == AL_WORD_LETTERS
 		&& al_sentence_has(s, next, AL_WORDS_NOUNS))
 		out->noun = s->words[next++].text;
+	else if (is_count && (is_second || is_plural(s, next))) {
+		out->noun = s->words[next + is_second].text;
+		next += 1 + is_second;
+	}
 	if (!*out->noun)
 		return;
 	if (next + 1 < s->n && (al_sentence_is(s, next, "/") || al_sentence_is(s, next, "per"))

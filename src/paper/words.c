@@ -35,6 +35,15 @@ size_t al_number_read(const char *p, double *value, int *digits)
 	return n;
 }
 
+static const char arrow[] = "\u2192";
+
+/* A letter that goes on a number or its unit, not a sign: "5 s\u2192", "4.0\u00b10.2". */
+static bool is_joining(const char *p)
+{
+	return is_letter(*p) && strncmp(p, arrow, strlen(arrow)) != 0
+		&& strncmp(p, "\u00b1", 2) != 0;
+}
+
 /* What a number is of, right behind it; NULL: none of the vocabulary's. */
 static const struct al_paper_unit *unit_at(const struct al_paper_vocabulary *v, const char *p)
 {
@@ -43,7 +52,7 @@ static const struct al_paper_unit *unit_at(const struct al_paper_vocabulary *v, 
 		const size_t n = strlen(name);
 		if (strncmp(p, name, n) == 0
 			&& (!isalpha((unsigned char)name[n - 1])
-				|| (!is_letter(p[n]) && !isdigit((unsigned char)p[n]))))
+				|| (!is_joining(p + n) && !isdigit((unsigned char)p[n]))))
 			return &v->units[i];
 	}
 	return NULL;
@@ -69,8 +78,6 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	word->half_unit = 0.5 / pow(10, word->digits);
 	return !isnan(word->value);
 }
-
-static const char arrow[] = "\u2192";
 
 /* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
 static bool is_alone(const char *text, const char *p, const char *end, bool takes_sign)
@@ -99,13 +106,51 @@ static bool is_factor(const char *end, const char *behind)
 	return n > 0 && (isdigit((unsigned char)*next) || (*next == '(' && behind > end));
 }
 
+static bool has_word(const struct al_paper_list *list, const char *word, int *place)
+{
+	*place = al_find_name(word, (const char *const *)list->items, list->n);
+	return *place >= 0;
+}
+
+/* "three" is a count as 3 is. */
+static const char *read_letters(const struct al_sentence *s, const char *p, struct al_arena *arena,
+	struct al_word *word)
+{
+	int place;
+	size_t n = 0;
+
+	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
+		n++;
+	char *lower = al_strndup(arena, p, n);
+	for (size_t i = 0; i < n; i++)
+		lower[i] = (char)tolower((unsigned char)lower[i]);
+	*word = (struct al_word){.kind = AL_WORD_LETTERS, .text = lower};
+	if (has_word(&s->vocabulary->words[AL_WORDS_COUNTS], lower, &place))
+		*word = (struct al_word){.kind = AL_WORD_NUMBER,
+			.text = lower,
+			.value = place + 2,
+			.family = ""};
+	return p + n;
+}
+
+/* "13.6pp", "12tok/s" */
+static bool has_noun(const struct al_sentence *s, const char *p, struct al_arena *arena)
+{
+	struct al_word noun;
+	int place;
+
+	read_letters(s, p, arena, &noun);
+	return has_word(&s->vocabulary->words[AL_WORDS_NOUNS], noun.text, &place);
+}
+
 /* The word that begins at `p`; returns where the next may begin. */
-static const char *read_number(const struct al_paper_vocabulary *v, const char *text, const char *p,
+static const char *read_number(const struct al_sentence *s, const char *text, const char *p,
 	struct al_arena *arena, struct al_word *word)
 {
 	const size_t n = al_number_length(p);
 	const char *end = p + n, *behind = end + strspn(end, " ");
-	const struct al_paper_unit *unit = is_factor(end, behind) ? NULL : unit_at(v, behind);
+	const struct al_paper_unit *unit = is_factor(end, behind) ? NULL
+								  : unit_at(s->vocabulary, behind);
 
 	*word = (struct al_word){.kind = AL_WORD_NUMBER, .family = ""};
 	if (unit) {
@@ -116,7 +161,7 @@ static const char *read_number(const struct al_paper_vocabulary *v, const char *
 		word->family = unit->family;
 	}
 	if (!set_value(p, n, word) || !is_alone(text, p, end, word->kind == AL_WORD_PERCENT)
-		|| (!unit && is_letter(*end) && strncmp(end, arrow, strlen(arrow)) != 0))
+		|| (!unit && is_joining(end) && !has_noun(s, end, arena)))
 		word->kind = AL_WORD_OTHER;
 	word->text = behind > p + n + 1 && end > behind
 		? al_format(arena, "%.*s %s", (int)n, p, unit->name)
@@ -125,28 +170,6 @@ static const char *read_number(const struct al_paper_vocabulary *v, const char *
 	word->value *= unit ? unit->scale : 1;
 	word->half_unit *= unit ? unit->scale : word->digits > 0 ? 1 : 0;
 	return end;
-}
-
-/* "three" is a count as 3 is. */
-static const char *read_letters(const struct al_sentence *s, const char *p, struct al_arena *arena,
-	struct al_word *word)
-{
-	const struct al_paper_list *counts = &s->vocabulary->words[AL_WORDS_COUNTS];
-	size_t n = 0;
-
-	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
-		n++;
-	char *lower = al_strndup(arena, p, n);
-	for (size_t i = 0; i < n; i++)
-		lower[i] = (char)tolower((unsigned char)lower[i]);
-	*word = (struct al_word){.kind = AL_WORD_LETTERS, .text = lower};
-	const int place = al_find_name(lower, counts->items, counts->n);
-	if (place >= 0)
-		*word = (struct al_word){.kind = AL_WORD_NUMBER,
-			.text = lower,
-			.value = place + 2,
-			.family = ""};
-	return p + n;
 }
 
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
@@ -170,7 +193,7 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 			continue;
 		}
 		if (isdigit((unsigned char)*p))
-			p = read_number(s->vocabulary, text, p, arena, &word);
+			p = read_number(s, text, p, arena, &word);
 		else if (strncmp(p, "->", 2) == 0) {
 			word = (struct al_word){.kind = AL_WORD_LETTERS, .text = arrow};
 			p += 2;
@@ -181,8 +204,6 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 				.text = al_strndup(arena, p++, 1)};
 		word.line = line;
 		word.is_joined = is_joined;
-		if (word.kind <= AL_WORD_SIGN)
-			word.listed = al_paper_listed_find(s->vocabulary, word.text);
 		*rest = p;
 		if (ends)
 			return true;
@@ -205,7 +226,10 @@ void al_word_share_unit(struct al_word *first, const struct al_word *second)
 
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
 {
-	return at < s->n && s->words[at].listed && s->words[at].listed->is_in[list];
+	int place;
+
+	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
+		&& has_word(&s->vocabulary->words[list], s->words[at].text, &place);
 }
 
 bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,

@@ -15,7 +15,6 @@ enum al_word_kind {
 struct al_word {
 	enum al_word_kind kind;
 	const char *text; /* unchanged, a number's unit with it */
-	const struct al_paper_listed *listed; /* of letters and signs; NULL: in no list */
 	size_t line;
 	bool is_joined; /* to the word before, without a space */
 	double value, half_unit; /* of the last printed digit; 0: a count, which is exact */
