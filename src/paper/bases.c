@@ -7,7 +7,7 @@ static bool is_mark(const struct al_paper_number *n)
 	static const char *const dashes[] = {"\u2013", "\u2014", "\u00b10"};
 	const char *text = n->text ? n->text : "";
 
-	if (n->half > 0)
+	if (n->half > 0 && n->value != 0)
 		return (n->digits > 0 || strpbrk(text, "x%")) && (n->value == 1 || n->value == 100);
 	return !text[strspn(text, "-+0.%")] || al_paper_is_baseline(text)
 		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
@@ -86,15 +86,17 @@ void al_paper_bases_look(struct al_paper_bases *bases, struct al_paper_grid *g, 
 		bases->rows[AL_BASE_IN_HEAD][i] = found;
 }
 
-/* Is there a rule, or a line of text, before the row? */
+/* Is there a rule, or a line of text or of none, before the row? */
 static bool begins_block(const struct al_paper_grid *g, size_t row)
 {
+	const struct al_paper_row *rows = g->sheet->table->rows + g->sheet->n_heads;
 	bool has_numbers = false;
 
 	for (size_t k = 1; k < g->n_columns; k++)
 		has_numbers |= al_paper_grid_at(g, row - 1, k)->half > 0;
 	return !has_numbers
-		|| al_paper_grid_at(g, row, 0)->line > al_paper_grid_at(g, row - 1, 0)->line + 1;
+		|| (!g->is_turned
+			&& (rows[row].has_rule || rows[row].line > rows[row - 1].line + 1));
 }
 
 /* The first row with a base's label; the first one of each label, for those below it that have the

@@ -22,15 +22,24 @@ static bool is_summary(const struct al_paper_grid *g, const char *label)
 	return false;
 }
 
+/* By the lowest line of a head that tells. */
 enum al_meaning al_paper_grid_relation(const struct al_paper_grid *g, const char *name,
 	bool is_label)
 {
 	const struct al_paper_vocabulary *v = &g->sheet->subjects->vocabulary;
+	enum al_meaning meaning = AL_MEANS_NOTHING;
 
-	return is_label && !is_summary(g, name)
-		? AL_MEANS_NOTHING
-		: al_paper_heads_find(v->relations, v->n_relations, al_paper_normal(g->arena, name))
-			  ->meaning;
+	if (is_label && !is_summary(g, name))
+		return AL_MEANS_NOTHING;
+	for (const char *line = name; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		const char *text = al_strndup(g->arena, line, strcspn(line, "\n"));
+		const enum al_meaning found = al_paper_heads_find(v->relations, v->n_relations,
+			al_paper_normal(g->arena, text))
+						      ->meaning;
+		meaning = found != AL_MEANS_NOTHING ? found : meaning;
+	}
+	return meaning;
 }
 
 /* The length of a sign in front of a number. */
@@ -55,9 +64,34 @@ static const char *number_in(const char *text)
 	return p + strspn(p, "~ ");
 }
 
+/* The power of ten at a number's end, "3e-05", "2.1 x 10^-7"; where it ends. */
+static const char *read_exponent(const char *text, long *exponent)
+{
+	static const char *const signs[] = {"e", "E", "x10^", "x 10^", "\u00d710^", "\u00d7 10^"};
+	const char *p = text + (text[0] == ' ');
+	char *end;
+
+	*exponent = 0;
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		if (strncmp(p, signs[i], strlen(signs[i])) != 0)
+			continue;
+		const char *digits = p + strlen(signs[i]);
+		const size_t sign = sign_length(digits);
+		const long value = strtol(digits + sign, &end, 10);
+		if (!isdigit((unsigned char)digits[sign]) || isalpha((unsigned char)*end)
+			|| value > 300)
+			continue;
+		*exponent = sign > 0 && *digits != '+' ? -value : value;
+		return end;
+	}
+	return text;
+}
+
 static const char *unit_behind(const char *text)
 {
-	const char *number = number_in(text), *p = number + al_number_length(number);
+	const char *number = number_in(text);
+	long exponent;
+	const char *p = read_exponent(number + al_number_length(number), &exponent);
 
 	return p + strspn(p, " -*");
 }
@@ -66,17 +100,20 @@ static const char *unit_behind(const char *text)
 static bool read_quantity(const char *text, struct al_paper_number *out)
 {
 	enum { LONGEST_UNIT = 20 };
-	const char *unit = unit_behind(text);
+	const char *unit = unit_behind(text), *number = number_in(text);
+	long exponent;
 	const double scale = (double)al_unit_factor(strcmp(unit, "KB") == 0 ? "kB"
 			: strcmp(unit, "K") == 0			    ? "k"
 									    : unit);
 
-	if (al_number_read(number_in(text), &out->value, &out->digits) == 0
+	if (al_number_read(number, &out->value, &out->digits) == 0
 		|| (*unit && strchr("/^<>=:", *unit)) || strpbrk(unit, "0123456789^")
-		|| strlen(unit) > LONGEST_UNIT || !(out->value > 0))
+		|| strlen(unit) > LONGEST_UNIT || !(out->value >= 0))
 		return false;
-	out->value *= scale;
-	out->half = 0.5 * pow(10, -out->digits) * scale;
+	read_exponent(number + al_number_length(number), &exponent);
+	out->value *= scale * pow(10, (double)exponent);
+	out->half = 0.5 * pow(10, (double)exponent - out->digits) * scale;
+	out->digits = (int)fmax(0, (double)(out->digits - exponent));
 	return true;
 }
 
@@ -237,10 +274,12 @@ static const char *unit_of(const struct al_paper_grid *g, size_t column)
 			? al_paper_grid_at(g, i, column)->text
 			: "";
 		const char *unit = unit_behind(text + sign_length(text));
-		if (strcmp(unit, "\u00d7") == 0)
+		const size_t n = strcspn(unit, " ");
+		if (strncmp(unit, "\u00d7", 2) == 0)
 			return "x";
 		if (*text)
-			return *unit ? unit
+			return *unit == '%' ? "%"
+				: *unit	    ? al_strndup(g->arena, unit, n)
 				: column < g->n_columns && !g->is_turned
 					&& g->sheet->heads[column].unit
 				? g->sheet->heads[column].unit

@@ -39,6 +39,7 @@ struct al_paper_row {
 	size_t line; /* of the paper's lines, from 1, as any other line below */
 	const char **cells; /* [n_cells], without markup and outer spaces */
 	size_t n_cells, cells_room;
+	bool has_rule; /* over the whole width, above it */
 };
 
 static inline const char *al_paper_row_text(const struct al_paper_row *row, size_t column)

@@ -64,23 +64,39 @@ static bool is_measured(const char *text)
 	return n > 0 && (digits > 0 || memchr(text, ',', n));
 }
 
-/* Rows above the first one with numbers, and of those with contexts as numbers the ones whose first
- * cell is empty or goes on from above. */
-static bool is_head(const struct al_paper_sheet *s, size_t index)
+/* Rows above the first rule, in Markdown all, or else above the first with numbers. Contexts
+ * as numbers may be in those whose first cell is empty or goes on from above. */
+static bool is_head(const struct al_paper_sheet *s, size_t index, size_t rule)
 {
 	const struct al_paper_row *row = &s->table->rows[index], *first = &s->table->rows[0];
-	size_t n = 0, filled = 0;
+	size_t n = 0, n_measured = 0, filled = 0;
 
+	if (s->paper->kind == AL_PAPER_MARKDOWN && rule > 0)
+		return index < rule;
 	for (size_t i = 0; i < row->n_cells; i++) {
-		n += al_paper_is_number(s->arena, row->cells[i]) || is_measured(row->cells[i]);
+		const bool is_number = al_paper_is_number(s->arena, row->cells[i]);
+		n_measured += is_measured(row->cells[i]);
+		n += is_number || is_measured(row->cells[i]);
 		filled += *row->cells[i] != '\0';
 	}
 	if (index == 0)
 		return n < filled && s->table->n_rows > 1;
-	if (!*al_paper_row_text(row, 0)
+	if (index >= rule && rule > 0 && n > 0
+		&& (index + 1 >= s->table->n_rows || !row[1].has_rule))
+		return false;
+	if (!*al_paper_row_text(row, 0) || (index < rule && !*al_paper_row_text(first, 0))
 		|| strcmp(al_paper_row_text(row, 0), al_paper_row_text(first, 0)) == 0)
-		return index < 4;
+		return index < 4 && n_measured == 0;
 	return n == 0 && filled > 1 && !al_paper_sheet_names_model(s, index);
+}
+
+/* The first row below a rule; 0: there is none near. */
+static size_t find_rule(const struct al_paper_table *t)
+{
+	for (size_t i = 1; i < t->n_rows && i <= 4; i++)
+		if (t->rows[i].has_rule)
+			return i;
+	return 0;
 }
 
 /* The heads of a column from above, each once; one over several columns belongs to each. */
@@ -264,7 +280,8 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 		.heads = al_new_array(arena, struct al_paper_head, t->n_columns),
 		.is_judged = al_new_array(arena, bool, t->n_rows * t->n_columns * 2)};
 	read_caption(sheet);
-	while (sheet->n_heads < t->n_rows && is_head(sheet, sheet->n_heads))
+	const size_t rule = find_rule(t);
+	while (sheet->n_heads < t->n_rows && is_head(sheet, sheet->n_heads, rule))
 		sheet->n_heads++;
 	for (size_t i = 0; i < t->n_columns; i++) {
 		read_head(sheet, i);

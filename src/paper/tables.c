@@ -140,6 +140,7 @@ struct rows {
 	struct al_text text; /* of the cell */
 	size_t columns, n_rows; /* that it is in */
 	int n_braces, n_inner; /* open ones, and tables within it: "&" and "\\" are theirs */
+	bool has_rule; /* above the next row that ends */
 	struct tall *tall;
 	struct below *below; /* of this row */
 	size_t n_tall, tall_room, n_below, below_room;
@@ -200,6 +201,9 @@ static void end_row(struct al_paper *paper, struct rows *t)
 {
 	const size_t line = t->row->line, n_cells = t->row->n_cells;
 	size_t n_left = t->n_below;
+
+	t->row->has_rule = t->has_rule;
+	t->has_rule = false;
 
 	for (size_t k = 1; n_left > 0; k++) {
 		struct al_paper_row *row = begin_row(paper, t->table, line);
@@ -265,21 +269,24 @@ static bool take_span(struct reader *r, struct rows *t)
 }
 
 /* Rules, and what else in a table is no cell's text; false where none is here. */
-static bool pass_over(struct reader *r)
+static bool pass_over(struct reader *r, struct rows *t)
 {
+	enum { N_RULES = 7 }; /* the first ones, over the whole width */
 	static const struct {
 		const char *macro;
 		int n_groups;
-	} skipped[] = {{"\\toprule", 0}, {"\\midrule", 0}, {"\\bottomrule", 0}, {"\\hline", 0},
-		{"\\hdashline", 0}, {"\\endfirsthead", 0}, {"\\endhead", 0}, {"\\endfoot", 0},
-		{"\\endlastfoot", 0}, {"\\cmidrule", 1}, {"\\cline", 1}, {"\\label", 1},
-		{"\\vspace", 1}, {"\\addlinespace", 0}, {"\\specialrule", 3}, {"\\noalign", 1},
-		{"\\rowcolor", 1}, {"\\arrayrulecolor", 1}, {"\\caption", 1}, {"\\centering", 0}};
+	} skipped[] = {{"\\toprule", 0}, {"\\midrule", 0}, {"\\bottomrule", 0}, {"\\botrule", 0},
+		{"\\hline", 0}, {"\\hdashline", 0}, {"\\specialrule", 3}, {"\\endfirsthead", 0},
+		{"\\endhead", 0}, {"\\endfoot", 0}, {"\\endlastfoot", 0}, {"\\cmidrule", 1},
+		{"\\cline", 1}, {"\\label", 1}, {"\\vspace", 1}, {"\\addlinespace", 0},
+		{"\\noalign", 1}, {"\\rowcolor", 1}, {"\\arrayrulecolor", 1}, {"\\caption", 1},
+		{"\\centering", 0}};
 
 	for (size_t i = 0; i < sizeof(skipped) / sizeof(*skipped); i++) {
 		if (!begins(r, skipped[i].macro))
 			continue;
 		r->at += strlen(skipped[i].macro);
+		t->has_rule |= i < N_RULES;
 		take_option(r, '[', ']');
 		take_option(r, '(', ')');
 		for (int k = 0; k < skipped[i].n_groups; k++)
@@ -381,7 +388,7 @@ static void read_rows(struct reader *r, struct al_paper_table *table)
 	al_text_init(&t.text);
 	while (c && r->line < paper->n_lines && (t.n_inner > 0 || !environment_at(r, end_word))) {
 		paper->lines[r->line].is_of_table = true;
-		if (pass_over(r))
+		if (pass_over(r, &t))
 			continue;
 		if (!t.row) {
 			t.row = begin_row(paper, table, r->line + 1);
@@ -438,7 +445,8 @@ static char separator_of(const struct al_paper *paper, const struct al_paper_lin
 	return memchr(line->text, '\t', line->length) ? '\t' : '\0';
 }
 
-static void add_cells(struct al_paper *paper, struct al_paper_table *table, size_t line)
+static struct al_paper_row *add_cells(struct al_paper *paper, struct al_paper_table *table,
+	size_t line)
 {
 	const char *text = paper->lines[line].text, *end = text + paper->lines[line].length;
 	const char separator = separator_of(paper, &paper->lines[line]);
@@ -453,18 +461,22 @@ static void add_cells(struct al_paper *paper, struct al_paper_table *table, size
 			add_cell(paper, table, row, text, (size_t)(p - text));
 		text = p + 1;
 	}
+	return row;
 }
 
 static void add_table(struct al_paper *paper, size_t first, size_t n)
 {
 	struct al_paper_table *table = begin_table(paper);
+	bool has_rule = false; /* "|---|:--:|" */
 
 	for (size_t i = first; i < first + n; i++) {
 		paper->lines[i].is_of_table = true;
 		const struct al_paper_line *line = &paper->lines[i];
-		const bool is_rule = strspn(line->text, "|:- ") >= line->length; /* "|---|:--:|" */
-		if (!is_rule || separator_of(paper, line) == '\t')
-			add_cells(paper, table, i);
+		const bool is_rule = strspn(line->text, "|:- ") >= line->length
+			&& separator_of(paper, line) != '\t';
+		if (!is_rule)
+			add_cells(paper, table, i)->has_rule = has_rule;
+		has_rule = is_rule;
 	}
 }
 

@@ -1,6 +1,11 @@
 /* Whether a relation holds in a grid's rows, in so many and so exactly that chance is none. */
 #include "paper/trial.h"
 
+enum {
+	OF_CHANGE = AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(SUM)
+		| AL_BIT(MEAN)
+};
+
 /* Others follow from numbers that aren't changes or factors themselves; factors from changes,
  * too. */
 bool al_related_may_be_source(const struct al_related *w, size_t column, size_t t, unsigned form)
@@ -22,22 +27,28 @@ bool al_related_range(const struct al_paper_number *t, const struct al_paper_ran
 	return t->value >= range->low - slack && t->value <= range->high + slack;
 }
 
-/* A number that is the first of the others again shows no relation, nor does the mean of equal
- * ones. */
+/* A number that is one of the others again shows no relation, nor does the mean of equal ones, nor
+ * a ratio that is 0, or all. */
 static bool is_repeated(const struct al_related *w, const struct al_paper_relation *r, size_t row)
 {
 	const struct al_paper_number *t = al_related_at(w, row, r->t);
+	size_t n_other = 0;
 
-	if (r->form == AL_FORM_SUM)
-		return false;
+	if ((t->value == 0 && !(AL_BIT_OF(r->form) & OF_CHANGE))
+		|| (t->value == 100
+			&& (r->form == AL_FORM_SHARE || (r->form == AL_FORM_PERCENT && r->bases))))
+		return true;
 	if (r->left)
 		return strstr(r->left[row].text, t->text) != NULL;
-	for (size_t k = r->a; k <= (r->form == AL_FORM_MEAN ? r->b : r->a); k++)
-		if (al_paper_form_is_source(r, k)
-			&& fabs(t->value - al_related_at(w, row, k)->value)
-				> fmax(t->half, al_related_at(w, row, k)->half))
-			return false;
-	return true;
+	for (size_t k = r->a; k <= (r->form >= AL_FORM_SUM ? r->b : r->a); k++) {
+		const struct al_paper_number *number = al_related_at(w, row, k);
+		const bool is_same = fabs(t->value - number->value) <= fmax(t->half, number->half);
+		if (!al_paper_form_is_source(r, k)
+			|| (r->form == AL_FORM_SUM && number->value == 0))
+			continue;
+		n_other += !is_same;
+	}
+	return n_other == 0;
 }
 
 /* The number of the row, and what it is expected to be; false: nothing is. A drop from a base, or
@@ -59,11 +70,12 @@ bool al_related_expect(const struct al_related *w, const struct al_paper_relatio
 static double digits_of(const struct al_related *w, const struct al_paper_relation *r, size_t row,
 	const struct al_paper_range *range, bool is_named)
 {
-	const double half = al_related_at(w, row, r->t)->half;
+	const struct al_paper_number *t = al_related_at(w, row, r->t);
+	const double half = t->half;
 	const double free = al_paper_form_spread(&w->grid, r, row, range, is_named)
 		+ (is_named ? 1e-300 : 2 * half);
 
-	return -log10(fmin((range->high - range->low + 2 * half) / free, 1));
+	return t->value == 0 ? 0 : -log10(fmin((range->high - range->low + 2 * half) / free, 1));
 }
 
 /* Relations of columns as near as these, of sources that have no relation themselves. */
