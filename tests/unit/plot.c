@@ -109,9 +109,38 @@ static void a_band_begins_in_any_column(void **state)
 	al_table_finish(&table);
 }
 
+/* Words begin with a capital; a key is no word, and bytes say their unit at each tick. */
+static void an_axis_is_named_as_its_column(void **state)
+{
+	static const struct {
+		struct al_column column;
+		const char *title;
+	} cases[] = {
+		{{.title = "tokens"}, "Tokens"},
+		{{.title = "x"}, "x"},
+		{{.title = "Latency", .unit = "ms"}, "Latency (ms)"},
+		{{.title = "weights", .unit = "B", .quantity = AL_QUANTITY_BYTES}, "Weights"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_table table;
+		struct al_plot plot;
+		fill(&table, 1, 1);
+		table.columns[0].title = cases[i].column.title;
+		table.columns[0].unit = cases[i].column.unit ? cases[i].column.unit : "";
+		table.columns[0].quantity = cases[i].column.quantity;
+		assert_true(al_plot_init(&plot, &lines, &table, NULL));
+		assert_string_equal(plot.x.title, cases[i].title);
+		al_arena_finish(&plot.arena);
+		al_table_finish(&table);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers_are_known),
+	const struct CMUnitTest tests[] = {cmocka_unit_test(an_axis_is_named_as_its_column),
+		cmocka_unit_test(whole_numbers_are_known),
 		cmocka_unit_test(error_bars_leave_a_log_axis),
 		cmocka_unit_test(a_band_begins_in_any_column),
 		cmocka_unit_test(an_inset_has_air_as_far_as_the_axis_goes)};
