@@ -137,6 +137,9 @@ bool al_configured_variants_parse(struct al_configured_variants *variants, struc
 	struct al_catalog *catalog, const struct al_asked *asked,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The key of "KEY=VALUE", in the arena; NULL in *value where there is no '='. */
+const char *al_setting_cut(struct al_arena *arena, const char *text, const char **value);
+
 /* Each "KEY=VALUE" over `basis`. */
 bool al_basis_parse(struct al_basis *basis, struct al_arena *arena, struct al_texts texts,
 	struct al_error *err) AL_MUST_CHECK;
