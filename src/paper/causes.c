@@ -176,8 +176,9 @@ void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *co
 }
 
 void al_paper_add_holding(struct al_paper_findings *out, struct al_lint_counts *counts,
-	const struct al_word *said, double right, enum al_verdict verdict)
+	struct al_word *said, double right, enum al_verdict verdict)
 {
+	said->is_judged = true;
 	al_paper_findings_add(out,
 		(struct al_paper_finding){.line = said->line,
 			.printed = al_strdup(out->arena, said->text),

@@ -6,12 +6,19 @@
 
 static bool is_count(const struct al_word *word)
 {
-	return word->kind == AL_WORD_NUMBER && word->scale == 0 && word->digits == 0
-		&& word->value >= 2;
+	return al_word_is_count(word) && word->value >= 2;
+}
+
+/* "128 threads", not "4, 8, 16" */
+static bool is_named(const struct al_sentence *s, size_t at)
+{
+	return is_count(&s->words[at]) && at + 1 < s->n
+		&& (s->words[at + 1].kind == AL_WORD_LETTERS || s->words[at + 1].is_joined)
+		&& !al_sentence_has(s, at + 1, AL_WORDS_LISTED);
 }
 
 /* The sum or the product of the counts there; 0: other numbers are among them, or less than two
- * counts. */
+ * counts. Numbers of names are none. */
 static double combine(const struct al_sentence *s, size_t from, size_t end, bool multiplies)
 {
 	double value = multiplies ? 1 : 0;
@@ -19,28 +26,40 @@ static double combine(const struct al_sentence *s, size_t from, size_t end, bool
 
 	for (size_t i = from; i < end; i++) {
 		const struct al_word *word = &s->words[i];
-		if (word->kind > AL_WORD_SIGN && !is_count(word))
-			return 0;
-		if (word->kind <= AL_WORD_SIGN)
+		if (word->kind <= AL_WORD_SIGN || (word->kind == AL_WORD_OTHER && word->is_joined))
 			continue;
+		if (!is_named(s, i))
+			return 0;
 		value = multiplies ? value * word->value : value + word->value;
 		n++;
 	}
 	return n > 1 ? value : 0;
 }
 
-/* "13 tasks (8 ... and 5 ...)", "256 (128 threads, 2 elements each)" */
-static bool is_of_brackets(const struct al_sentence *s, size_t at)
+/* "13 tasks (8 ... and 5 ...)", "256 (128 threads, 2 elements each)", "153 runs comprise 135 ...
+ * plus 18 ...": up to a bracket, or where the counts have made it. */
+static bool is_of_parts(const struct al_sentence *s, size_t at)
 {
-	enum { MOST_NOUNS = 4, MOST = 40 };
-	size_t from = at + 1, end;
+	enum { MOST_NOUNS = 6, MOST = 40, NEAR = 3, LEAST = 100 };
+	const double value = s->words[at].value;
+	size_t from = at + 1;
 
-	while (from <= at + MOST_NOUNS && from < s->n && s->words[from].kind == AL_WORD_LETTERS)
+	while (from <= at + MOST_NOUNS && from < s->n && s->words[from].kind == AL_WORD_LETTERS
+		&& !al_sentence_has(s, from, AL_WORDS_MADE_OF))
 		from++;
-	for (end = from; end < s->n && end < from + MOST && !al_sentence_is(s, end, ")");)
-		end++;
-	return al_sentence_is(s, from, "(") && al_sentence_is(s, end, ")")
-		&& combine(s, from, end, al_sentence_is(s, end - 1, "each")) == s->words[at].value;
+	if (!al_sentence_has(s, from, AL_WORDS_MADE_OF))
+		return false;
+	for (size_t end = from + 1; end < s->n && end < from + MOST; end++) {
+		const bool is_end = al_sentence_is(s, end, ")");
+		const bool has_each = al_sentence_has_near(s, end, NEAR, AL_WORDS_ALTOGETHER);
+		if ((is_end || value >= LEAST)
+			&& (combine(s, from, end, false) == value
+				|| (has_each && combine(s, from, end, true) == value)))
+			return true;
+		if (is_end)
+			return false;
+	}
+	return false;
 }
 
 /* "500 problems with three seeds (1,500 runs in total)" */
@@ -49,7 +68,7 @@ static bool is_total(const struct al_sentence *s, size_t at)
 	enum { NEAR = 3, MOST = 40 };
 
 	for (size_t i = at; al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER) && i-- > 0
-		&& i + MOST > at && s->words[i].kind <= AL_WORD_NUMBER;)
+		&& i + MOST > at && (s->words[i].kind <= AL_WORD_NUMBER || s->words[i].is_joined);)
 		if (is_count(&s->words[i])
 			&& (combine(s, i, at, false) == s->words[at].value
 				|| combine(s, i, at, true) == s->words[at].value))
@@ -90,7 +109,7 @@ void al_paper_read_counts(const struct al_sentence *s, struct al_paper_findings 
 		if (is_rest(s, i)
 			|| (is_count(&s->words[i]) && s->words[i].value >= LEAST
 				&& !(i > 0 && al_sentence_is(s, i - 1, "="))
-				&& (is_of_brackets(s, i) || is_total(s, i))))
+				&& (is_of_parts(s, i) || is_total(s, i))))
 			al_paper_add_holding(out, counts, &s->words[i], s->words[i].value,
 				AL_REPRODUCED);
 }

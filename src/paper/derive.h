@@ -88,7 +88,7 @@ void al_paper_add_wrong(struct al_paper_findings *out, struct al_lint_counts *co
 
 /* Adds a number of a sentence that follows, from rounded ones perhaps. */
 void al_paper_add_holding(struct al_paper_findings *out, struct al_lint_counts *counts,
-	const struct al_word *said, double right, enum al_verdict verdict);
+	struct al_word *said, double right, enum al_verdict verdict);
 
 /* The right number, printed as the wrong one is. */
 const char *al_paper_instead(struct al_arena *arena, const char *printed, double right, int digits);

@@ -232,9 +232,9 @@ static bool begins_here(const struct al_sentence *s, size_t i)
 /* ---- what is printed of it ---- */
 
 struct claim {
-	const struct al_word *printed;
+	struct al_word *printed;
 	size_t end; /* the word behind it */
-	bool is_about, is_marked; /* is_marked: by "=" or a word */
+	bool is_about, is_marked, has_nouns; /* is_marked: by "=" or a word */
 };
 
 /* A number of which nothing else is made. */
@@ -247,6 +247,7 @@ static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
 		return false;
 	out->printed = &s->words[i];
 	out->end = value.end;
+	out->has_nouns = value.has_nouns;
 	return true;
 }
 
@@ -420,7 +421,7 @@ static const char *find_cause(const struct al_sentence *s, const struct value *v
 		&& (value->unit > 0) == (printed->scale > 0)
 		&& strcmp(value->family, printed->family) == 0;
 
-	if (!claim->is_marked)
+	if (!claim->is_marked || (claim->is_about && claim->has_nouns)) /* "4+4 (~15 pp)" */
 		return NULL;
 	if (is_sum)
 		return "sum";
@@ -435,7 +436,7 @@ static bool judge(const struct al_sentence *s, size_t at, const struct value *va
 {
 	double right = 0;
 	const enum al_verdict verdict = compare(s, at, claim, &right);
-	const struct al_word *printed = claim->printed;
+	struct al_word *printed = claim->printed;
 	const double scale = printed->scale > 0 ? printed->scale : 1;
 	const struct al_paper_suspect suspect = {.printed = al_strdup(out->arena, printed->text),
 		.value = printed->value / scale,

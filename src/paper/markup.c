@@ -12,8 +12,8 @@ static const struct stand_in {
 	{"\\second", "s"}, {"\\mega", "M"}, {"\\giga", "G"}, {"\\tera", "T"}, {"\\byte", "B"},
 	{"\\percent", "%"}, {"\\textsuperscript", "^"}, {"\\%", "%"}, {"\\#", "#"}, {"\\_", "_"},
 	{"\\|", "|"}, {"\\&", "&"}, {"\\,", ""}, {"\\;", " "}, {"\\ ", " "}, {"~", " "}, {"**", ""},
-	{"<b>", ""}, {"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"$", ""}, {"{", ""},
-	{"}", ""}};
+	{"<b>", ""}, {"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"---", " \u2014 "},
+	{"\u2014", " \u2014 "}, {"$", ""}, {"{", ""}, {"}", ""}};
 
 static bool is_letter(char c)
 {
@@ -135,7 +135,8 @@ static size_t plain_length(const char *text, size_t left)
 {
 	size_t n = 0;
 
-	while (n < left && (is_letter(text[n]) || text[n] == ' ' || !strchr("{}_\\~*<$", text[n])))
+	while (n < left
+		&& (is_letter(text[n]) || text[n] == ' ' || !strchr("{}_\\~*<$-\xe2", text[n])))
 		n++;
 	return n;
 }

@@ -15,12 +15,15 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 	/* "GPT-4.1", "1.84--1.86" */
 	const bool is_of_name = at > 1 && s->words[at - 1].is_joined
 		&& (s->words[at - 2].kind == AL_WORD_LETTERS || al_sentence_is(s, at - 2, "-"));
-	const bool is_signed = !is_of_name && al_statement_is_signed(s, at);
+	const bool is_signed = !is_of_name && al_statement_sign(s, at) != 0;
 	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
 		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"))
 		|| al_sentence_has(s, at + 1, AL_WORDS_POINTS);
 
-	return is_alone && word->value > 0
+	/* "[0.562, 0.809]" */
+	const bool is_interval = al_sentence_is(s, at - 1, "[") || al_sentence_is(s, at + 1, "]");
+
+	return is_alone && !is_interval && word->value > 0
 		&& (word->digits > 0 || al_statement_is_telling(word)
 			|| al_sentence_has(s, at + 1, AL_WORDS_POINTS))
 		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
@@ -41,8 +44,7 @@ static bool is_of_count(const struct al_sentence *s, size_t at)
 		return false;
 	const bool has_noun = s->words[at - 2].kind == AL_WORD_LETTERS;
 	const struct al_word *of = &s->words[at - 2 - has_noun];
-	return of->kind == AL_WORD_NUMBER && of->scale <= 0 && of->digits == 0
-		&& (has_noun || of->value >= LEAST);
+	return al_word_is_count(of) && (has_noun || of->value >= LEAST);
 }
 
 static unsigned meanings_of(const struct al_sentence *s, size_t at)
@@ -147,11 +149,6 @@ static bool may_be(const struct search *c, const struct al_operand *of)
 		&& of->word.value != c->said.word.value && of->word.value > of->word.half_unit;
 }
 
-static bool is_count(const struct al_operand *of)
-{
-	return of->word.kind == AL_WORD_NUMBER && of->word.scale <= 0 && of->word.digits == 0;
-}
-
 /* "69 stops, 8.63 % of the 800 questions", "of 736 answers, 620 (84.2 %)" */
 static bool are_counts(const struct search *c, const struct al_operand *a,
 	const struct al_operand *b)
@@ -160,7 +157,8 @@ static bool are_counts(const struct search *c, const struct al_operand *a,
 	const struct al_operand *part = a->word.value < b->word.value ? a : b,
 				*whole = part == a ? b : a;
 
-	if (!(c->meanings & 1u << SHARE) || !is_count(a) || !is_count(b))
+	if (!(c->meanings & 1u << SHARE) || !al_word_is_count(&a->word)
+		|| !al_word_is_count(&b->word))
 		return false;
 	return c->is_in_brackets
 		? part->place < c->said.place && part->place + NEAR >= c->said.place
@@ -232,7 +230,8 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 	return meaning != DIFFERENCE
 		|| (!is_percent
 			&& (is_points(c) || al_operands_match(&c->said, of)
-				|| (!*of->noun && is_count(&c->said) && is_count(of))));
+				|| (!*of->noun && al_word_is_count(&c->said.word)
+					&& al_word_is_count(&of->word))));
 }
 
 /* "4.5" and "0.36", of one of which nothing is known, are no terms. */
@@ -355,6 +354,8 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 				&& s->words[at - 2].scale == 0);
 	if (al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
 		    s->words[at].kind == AL_WORD_PERCENT ? ":" : "="))
+		return true;
+	if (at > 2 && al_sentence_is(s, at - 1, "and") && al_sentence_is(s, at - 3, "between"))
 		return true;
 	while (at > 1
 		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")

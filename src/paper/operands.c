@@ -81,7 +81,7 @@ static bool is_other(const struct al_sentence *s, size_t at, const struct al_ope
 
 struct al_operand al_operand_at(const struct al_sentence *s, size_t at)
 {
-	struct al_operand q = {s->words[at], at, "", "", al_statement_is_signed(s, at)};
+	struct al_operand q = {s->words[at], at, "", "", al_statement_sign(s, at) != 0};
 
 	read_noun(s, at, &q);
 	if (!*q.noun && q.word.scale == 0)
@@ -127,12 +127,14 @@ void al_operands_add(struct al_operands *all, const struct al_sentence *s)
 
 /* ---- two of them ---- */
 
-/* "tok", "tokens" */
-static bool are_same(const char *a, const char *b)
+bool al_nouns_match(const char *a, const char *b)
 {
 	const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
 
-	return strcmp(a, b) == 0 || (n >= 3 && strncmp(a, b, n) == 0);
+	const char *longer = a[n] ? a : b;
+
+	return *a && *b && strncmp(a, b, n) == 0
+		&& (n >= 3 || !longer[n] || (n == 1 && strncmp(longer, "sec", 3) == 0));
 }
 
 static bool are_alike(const struct al_word *a, const struct al_word *b)
@@ -151,7 +153,7 @@ bool al_operands_match(const struct al_operand *a, const struct al_operand *b)
 	if (a->word.kind == AL_WORD_TIMES || b->word.kind == AL_WORD_TIMES)
 		return false; /* unless they are a pair */
 	if (*a->noun && *b->noun)
-		return are_same(a->noun, b->noun) && *a->per == *b->per;
+		return al_nouns_match(a->noun, b->noun) && *a->per == *b->per;
 	/* "16.0 tok/s ... (4.77)", "2429 tok/s vs. 2362" */
 	return (*a->noun || *b->noun || a->word.digits > 0) && are_alike(&a->word, &b->word);
 }

@@ -25,5 +25,8 @@ struct al_operand al_operand_at(const struct al_sentence *s, size_t at);
 /* Adds those of a sentence. */
 void al_operands_add(struct al_operands *all, const struct al_sentence *s);
 
+/* "tok" and "tokens", "s" and "second"; false where one is "". */
+bool al_nouns_match(const char *a, const char *b);
+
 /* May the two be compared? Their units are the same, or that of one isn't said. */
 bool al_operands_match(const struct al_operand *a, const struct al_operand *b);

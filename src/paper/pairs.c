@@ -1,16 +1,10 @@
 #include "paper/pairs.h"
 
+#include "paper/operands.h"
+
 static bool is_quantity(const struct al_word *word)
 {
 	return word->kind >= AL_WORD_NUMBER && word->kind != AL_WORD_OTHER;
-}
-
-/* "29.2 tokens/s", "3 GB/s" */
-static bool is_rate(const struct al_sentence *s, size_t at)
-{
-	const size_t slash = at + 1 + !al_sentence_is(s, at + 1, "/");
-
-	return al_sentence_is(s, slash, "/") && al_sentence_has(s, slash + 1, AL_WORDS_SECONDS);
 }
 
 /* Moves `*at` to the step, which is one of the next words but for "~", "(" and spreads. */
@@ -73,8 +67,8 @@ static bool read_form(const struct al_sentence *s, size_t at, const struct al_pa
 		.first = at,
 		.last = next - 1,
 		.is_share = form->is_share,
-		.is_of_time = strcmp(numbers[0].family, "s") == 0 || is_rate(s, places[0])
-			|| is_rate(s, places[1]),
+		.is_of_time = strcmp(numbers[0].family, "s") == 0
+			|| *al_operand_at(s, places[0]).per || *al_operand_at(s, places[1]).per,
 		.is_loose = form->is_loose};
 	return true;
 }

@@ -14,6 +14,7 @@
  *   sentences running text as words and numbers (words), in which are judged
  *     relations    ratios and percentages, by the two numbers of a pair (pairs), or by any two
  *                  quantities (operands) near the statement, unless chance would do (nearby)
+ *     rates        rates and what they make, by their units
  *     restated     factors that formats or percentages say again
  *     counts       counts that are made of others
  *     expressions  arithmetic, by its value

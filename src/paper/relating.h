@@ -34,3 +34,8 @@ void al_paper_read_fractions(struct al_sentence *s);
 
 /* Judges a statement that says a factor, or bits, in another way; false: it doesn't. */
 bool al_paper_read_restated(struct al_relating *r, size_t at);
+
+/* ---- rates.c ---- */
+
+/* Does the number follow from quantities whose units it is made of? */
+bool al_paper_read_rate(struct al_relating *r, size_t at);

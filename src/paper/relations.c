@@ -256,11 +256,13 @@ void al_paper_read_relations(struct al_sentence *sentence, const struct al_opera
 		const enum al_word_kind kind = sentence->words[i].kind;
 		const bool is_relation = kind == AL_WORD_PERCENT || kind == AL_WORD_TIMES;
 		const size_t n = counts->numbers;
+		if (sentence->words[i].is_judged)
+			continue;
 		if (is_relation
 			&& (is_in_pieces(sentence, i)
 				|| (!read_relation(&r, i) && al_paper_read_restated(&r, i))))
 			continue;
 		if (counts->numbers == n)
-			(void)al_paper_read_nearby(&r, i);
+			(void)(al_paper_read_nearby(&r, i) || al_paper_read_rate(&r, i));
 	}
 }

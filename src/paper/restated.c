@@ -29,7 +29,7 @@ void al_paper_read_fractions(struct al_sentence *s)
 
 static bool add_restated(struct al_relating *r, size_t at, double right)
 {
-	const struct al_word *said = &r->s->words[at];
+	struct al_word *said = &r->s->words[at];
 
 	if (fabs(said->value - right) > said->half_unit * (1 + 1e-9))
 		return false;

@@ -55,31 +55,11 @@ static bool begins_item(const struct al_paper *paper, const struct al_paper_line
 		|| (n > 0 && left > n + 1 && strchr(".)", text[n]) && text[n + 1] == ' ');
 }
 
-/* An em dash is a word of its own: "5.2 GB---3.1x less". */
-static const char *open_dashes(struct al_arena *arena, const char *text)
-{
-	static const char *const dashes[] = {"\u2014", "---"};
-	AL_TEXT(out);
-
-	while (*text) {
-		size_t n = 0;
-		for (size_t i = 0; i < sizeof(dashes) / sizeof(*dashes) && n == 0; i++)
-			if (strncmp(text, dashes[i], strlen(dashes[i])) == 0)
-				n = strlen(dashes[i]);
-		if (n > 0)
-			al_text_add(&out, " \u2014 ");
-		else
-			al_text_add_bytes(&out, text, 1);
-		text += n > 0 ? n : 1;
-	}
-	return al_strdup(arena, out.data ? out.data : "");
-}
-
 /* A sentence ends at a table, at an empty line and at a list's item, too. */
 static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
-	const char *text = open_dashes(plain, al_paper_plain(plain, line->text, line->length));
+	const char *text = al_paper_plain(plain, line->text, line->length);
 	const char *rest = text;
 
 	if (line->is_of_table || (!*text && !line->is_part)) {

@@ -1,6 +1,8 @@
 /* A statement about a pair of numbers: what it says, and how near to the pair it does. */
 #include "paper/statement.h"
 
+#include "paper/operands.h"
+
 /* ---- what is between them ---- */
 
 enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
@@ -32,52 +34,36 @@ enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
 	return n > MOST_LINKS && found < AL_GAP_OTHERS ? AL_GAP_OTHERS : found;
 }
 
-/* The quantity that a word names, or NULL. A ratio of it doesn't judge a pair of another one. */
+/* The quantity that a word names, or "". A ratio of it doesn't judge a pair of another one. */
 static const char *quantity_of(const struct al_sentence *s, size_t at)
 {
-	if (at >= s->n || s->words[at].kind != AL_WORD_LETTERS)
-		return NULL;
-	const struct al_paper_list *known = &s->vocabulary->words[AL_WORDS_QUANTITIES];
-	for (size_t i = 0; i < known->n; i++) {
-		const size_t n = strlen(known->items[i]);
-		const char *rest = s->words[at].text + n;
-		if (strncmp(s->words[at].text, known->items[i], n) == 0
-			&& (!*rest || strcmp(rest, "s") == 0))
-			return known->items[i];
-	}
-	return NULL;
+	return al_sentence_has(s, at, AL_WORDS_QUANTITIES) ? s->words[at].text : "";
 }
 
 /* "4x the parameters", "60 % fewer parameters". */
-static const char *quantity_behind(const struct al_sentence *s, size_t at)
+static size_t quantity_behind(const struct al_sentence *s, size_t at)
 {
 	enum { MOST = 4 };
+	size_t i = at + 1;
 
-	for (size_t i = at + 1; i < s->n && i <= at + MOST; i++) {
-		if (s->words[i].kind != AL_WORD_LETTERS)
-			return NULL;
-		if (quantity_of(s, i))
-			return quantity_of(s, i);
-	}
-	return NULL;
+	while (i < s->n && i < at + MOST && s->words[i].kind == AL_WORD_LETTERS
+		&& !*quantity_of(s, i))
+		i++;
+	return i;
 }
 
 bool al_statement_is_of_same(const struct al_sentence *s, const struct al_pair *pair, size_t at)
 {
-	const char *said = quantity_behind(s, at);
-	const char *behind = quantity_of(s, pair->last + 1);
-	const char *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : NULL;
-	const bool is_from = al_sentence_is(s, pair->first, "from");
-	const struct al_paper_list *of_bytes = &s->vocabulary->words[AL_WORDS_OF_BYTES];
-
-	if (!said || said == behind || said == before)
-		return true;
+	const size_t place = quantity_behind(s, at);
+	const char *said = quantity_of(s, place), *behind = quantity_of(s, pair->last + 1),
+		   *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : "";
 	const bool has_bytes = strcmp(pair->before.family, "bytes") == 0
-		|| (behind && strcmp(behind, "byte") == 0);
-	if (has_bytes && al_find_name(said, (const char *const *)of_bytes->items, of_bytes->n) >= 0)
-		return true;
+		|| al_nouns_match(behind, "bytes");
+
 	/* "4x fewer parameters: 1,000 instead of 4,000" */
-	return !is_from && !behind && !before;
+	return !*said || al_nouns_match(said, behind) || al_nouns_match(said, before)
+		|| (has_bytes && al_sentence_has(s, place, AL_WORDS_OF_BYTES))
+		|| (!al_sentence_is(s, pair->first, "from") && !*behind && !*before);
 }
 
 /* "(5 vs. 13 GB)": a ratio in front of it is of these. */
@@ -113,43 +99,44 @@ enum al_gap al_statement_gap(const struct al_sentence *s, const struct al_pair *
 
 /* ---- what it says ---- */
 
-/* "+0.1%", "-26.6%": has it this sign? */
-bool al_statement_has_sign(const struct al_sentence *s, size_t at, const char *sign)
+/* Of "+0.1%" and "-26.6%": 1 and -1; 0: it has none. */
+int al_statement_sign(const struct al_sentence *s, size_t at)
 {
-	return at > 0 && s->words[at].is_joined && strcmp(s->words[at - 1].text, sign) == 0;
+	return at == 0 || !s->words[at].is_joined	     ? 0
+		: al_sentence_has(s, at - 1, AL_WORDS_MINUS) ? -1
+							     : al_sentence_is(s, at - 1, "+");
 }
 
 /* -1: it falls, 1: it rises, 0: unknown. */
 int al_statement_direction(const struct al_sentence *s, size_t at)
 {
 	const bool falls = al_sentence_has_near(s, at, 3, AL_WORDS_FALLING)
-		|| al_statement_has_sign(s, at, "-") || al_statement_has_sign(s, at, "\u2212");
+		|| al_statement_sign(s, at) < 0;
 	const bool rises = al_sentence_has_near(s, at, 3, AL_WORDS_RISING)
-		|| al_statement_has_sign(s, at, "+");
+		|| al_statement_sign(s, at) > 0;
 
 	return rises - falls;
 }
 
+static double printed_value(const struct al_word *word)
+{
+	return word->value / (word->scale > 0 ? word->scale : 1);
+}
+
 int al_significant_digits(const struct al_word *word)
 {
-	return (int)floor(log10(fmax(word->value, 1e-9))) + 1 + word->digits;
+	return (int)floor(log10(fmax(printed_value(word), 1e-9)) + 1e-9) + 1 + word->digits;
 }
 
 /* Zeros at the end of "20x" and "100 %" tell nothing. */
 bool al_statement_is_telling(const struct al_word *word)
 {
-	double value = word->value;
+	double value = rint(printed_value(word));
 	int digits = al_significant_digits(word);
 
 	for (; word->digits == 0 && digits > 1 && fmod(value, 10) == 0; value /= 10)
 		digits--;
 	return digits >= 2;
-}
-
-bool al_statement_is_signed(const struct al_sentence *s, size_t at)
-{
-	return al_statement_has_sign(s, at, "+") || al_statement_has_sign(s, at, "-")
-		|| al_statement_has_sign(s, at, "\u2212");
 }
 
 bool al_statement_has_direction(const struct al_sentence *s, size_t at)

@@ -26,11 +26,8 @@ bool al_statement_is_of_same(const struct al_sentence *s, const struct al_pair *
 /* Then it is counted where it holds, and called wrong for a single digit alone. */
 bool al_statement_is_loose(const struct al_sentence *s, const struct al_pair *pair, size_t at);
 
-/* "+0.1%", "-26.6%": has it this sign? */
-bool al_statement_has_sign(const struct al_sentence *s, size_t at, const char *sign);
-
-/* Any? */
-bool al_statement_is_signed(const struct al_sentence *s, size_t at);
+/* Of "+0.1%" and "-26.6%": 1 and -1; 0: it has none. */
+int al_statement_sign(const struct al_sentence *s, size_t at);
 
 /* Is it a word of falling or rising? */
 bool al_statement_has_direction(const struct al_sentence *s, size_t at);

@@ -44,7 +44,7 @@ struct al_paper_heads {
 	LIST(NOUN_ENDS, noun_ends) LIST(TOTAL_LINKS, total_links) \
 	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
 	LIST(OF_SIZES, of_sizes) LIST(KV_CACHES, kv_caches) LIST(CACHES, caches) \
-	LIST(KV, kv) LIST(VERSUS, versus) LIST(SECONDS, seconds) \
+	LIST(KV, kv) LIST(VERSUS, versus) LIST(MADE_OF, made_of) \
 	LIST(FAMILIES, families) LIST(OF_LAYERS, of_layers) LIST(GROUPS, groups) \
 	LIST(LETTERS_L, letters_l) LIST(LETTERS_D, letters_d) LIST(LETTERS_H, letters_h) \
 	LIST(PARAMETERS, parameters) LIST(PARTS, parts) LIST(ACTIVE, active) \

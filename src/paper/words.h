@@ -17,11 +17,17 @@ struct al_word {
 	const char *text; /* unchanged, a number's unit with it */
 	size_t line;
 	bool is_joined; /* to the word before, without a space */
+	bool is_judged; /* it follows from others */
 	double value, half_unit; /* of the last printed digit; 0: a count, which is exact */
 	double scale; /* of its unit; 0: it has none */
 	int digits; /* decimals */
 	const char *family; /* of its unit: "bytes", "" */
 };
+
+static inline bool al_word_is_count(const struct al_word *word)
+{
+	return word->kind == AL_WORD_NUMBER && word->scale <= 0 && word->digits == 0;
+}
 
 /* A longer stretch is no sentence. */
 enum { AL_SENTENCE_MOST_WORDS = 1000 };
