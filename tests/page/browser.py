@@ -93,8 +93,9 @@ return found;
 
 class Browser:
     def __init__(self):
-        self.driver = subprocess.Popen(['chromedriver', '--port=0'], stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL, text=True)
+        self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # Chromium leaves files in it
+        self.driver = subprocess.Popen(['chromedriver', '--port=0'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       text=True, env={**os.environ, 'TMPDIR': self.folder.name})
         for line in self.driver.stdout:
             if 'started successfully on port' in line:
                 self.url = 'http://127.0.0.1:' + line.split('port')[1].strip(' .\n')
@@ -110,6 +111,7 @@ class Browser:
         self.driver.terminate()
         self.driver.wait()
         self.driver.stdout.close()
+        self.folder.cleanup()
 
     def call(self, method, path, body=None):
         data = None if method in ('GET', 'DELETE') else json.dumps(body or {}).encode()
