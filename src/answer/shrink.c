@@ -162,6 +162,7 @@ static bool calibrate(struct shrinking *s, struct al_error *err)
 	s->source = recorded.source;
 	s->calibrated = al_format(arena, "%s.calibration", s->from.path);
 	if (!open_trials(s, err) || !record_unless_found(&recorded, s, err)
+		|| !al_kept_begin(&s->trials, err)
 		|| !al_calibration_read(read, s->calibrated, err))
 		return false;
 	al_arena_defer(arena, al_calibration_finish, read);

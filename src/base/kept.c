@@ -43,20 +43,27 @@ static bool read_result(const struct al_kept *kept, size_t number, void *out)
 		&& hash == hash_of(kept, out, number);
 }
 
-/* Of other work, or cut: what can't be used goes. */
-static bool read_all(struct al_kept *kept, uint64_t of, struct al_error *err)
+static struct head head_of(const struct al_kept *kept)
 {
-	struct head head = {.of = 0}, own = {.of = of};
+	struct head head = {.of = kept->of};
+
+	memcpy(head.magic, MAGIC, sizeof(MAGIC));
+	return head;
+}
+
+/* Of other work, or cut: what can't be used goes. */
+static bool read_all(struct al_kept *kept, struct al_error *err)
+{
+	const struct head own = head_of(kept);
+	struct head head = {.of = 0};
 	AL_FREED void *result = al_alloc(kept->bytes, 1);
 
-	memcpy(own.magic, MAGIC, sizeof(MAGIC));
 	kept->is_found = pread(kept->file, &head, sizeof(head), 0) == sizeof(head)
 		&& memcmp(&head, &own, sizeof(head)) == 0;
 	while (kept->is_found && read_result(kept, kept->n, result))
 		kept->n++;
 	kept->n_found = kept->n;
-	return (ftruncate(kept->file, kept->n > 0 ? (off_t)place_of(kept, kept->n) : 0) == 0
-		       && al_temporary_write(kept->file, 0, &own, sizeof(own)))
+	return ftruncate(kept->file, kept->is_found ? (off_t)place_of(kept, kept->n) : 0) == 0
 		|| fail(kept, err);
 }
 
@@ -65,6 +72,7 @@ bool al_kept_open(struct al_kept *kept, const char *path, uint64_t of, size_t by
 {
 	*kept = (struct al_kept){.path = path,
 		.file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600),
+		.of = of,
 		.bytes = bytes};
 	if (kept->file < 0) {
 		fail(kept, err);
@@ -76,7 +84,7 @@ bool al_kept_open(struct al_kept *kept, const char *path, uint64_t of, size_t by
 		kept->path = NULL;
 		return al_fail(err, AL_EINPUT, "%s: another process is writing it", path);
 	}
-	return read_all(kept, of, err);
+	return read_all(kept, err);
 }
 
 void al_kept_close(struct al_kept *kept, bool is_complete)
@@ -87,6 +95,14 @@ void al_kept_close(struct al_kept *kept, bool is_complete)
 		(void)unlink(kept->path);
 	close(kept->file);
 	*kept = (struct al_kept){0};
+}
+
+bool al_kept_begin(struct al_kept *kept, struct al_error *err)
+{
+	const struct head head = head_of(kept);
+
+	return !kept->path || al_temporary_write(kept->file, 0, &head, sizeof(head))
+		|| fail(kept, err);
 }
 
 bool al_kept_next(struct al_kept *kept, void *out)
@@ -102,6 +118,8 @@ bool al_kept_add(struct al_kept *kept, const void *result, struct al_error *err)
 	const int64_t at = place_of(kept, kept->n);
 	const uint64_t hash = hash_of(kept, result, kept->n);
 
+	if (kept->n == 0 && !al_kept_begin(kept, err))
+		return false;
 	if (!al_temporary_write(kept->file, at, result, kept->bytes)
 		|| !al_temporary_write(kept->file, at + (int64_t)kept->bytes, &hash, sizeof(hash)))
 		return fail(kept, err);

@@ -333,6 +333,28 @@ static void weights_lessen_what_they_weigh(void **state)
 		== weighted_error(q8_0, numbers, weights, false));
 }
 
+/* 2^-24 times the weights, and the same bytes come out. */
+static void only_the_weights_proportions_count(void **state)
+{
+	static const char *const names[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"};
+	enum { N = AL_MOST_BLOCK_ELEMENTS };
+	unsigned char bytes[2 * N] = {0}, lighter[2 * N] = {0};
+	double numbers[N], weights[N], small[N];
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		numbers[i] = 1 + sin((double)(i * i));
+		weights[i] = 1 + (double)(i % 7);
+		small[i] = ldexp(weights[i], -24);
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct al_dtype *dtype = al_dtype_named(names[i]);
+		dtype->from_weighted(numbers, weights, N, bytes);
+		dtype->from_weighted(numbers, small, N, lighter);
+		assert_memory_equal(bytes, lighter, sizeof(bytes));
+	}
+}
+
 /* Of normal numbers ggml itself loses 7.1, 3.6 and 1.8 %. NaN is no accident, and zeros stay. */
 static void large_blocks_lose_little(void **state)
 {
@@ -394,6 +416,7 @@ int main(void)
 		cmocka_unit_test(names_and_fallbacks_are_sound),
 		cmocka_unit_test(blocks_are_those_of_ggml),
 		cmocka_unit_test(weights_lessen_what_they_weigh),
+		cmocka_unit_test(only_the_weights_proportions_count),
 		cmocka_unit_test(large_blocks_lose_little),
 		cmocka_unit_test(an_unknown_name_is_refused),
 	};

@@ -172,6 +172,12 @@ static const struct claim_case {
 		NULL},
 	{"'printed': '2.1', 'rounding': 'truncated', 'value': 'd/mha/a'", "inconsistent", NULL,
 		NULL, NULL},
+	{"'printed': '-1.8', 'rounding': 'truncated', 'value': 'a*m', 'with': {'a': 'd/mha/a', "
+	 "'m': 'd/sha/a'}",
+		"consistent", "-2", "-2.1525", "-1.8525"},
+	{"'printed': '-2.2', 'rounding': 'truncated', 'value': 'a*m', 'with': {'a': 'd/mha/a', "
+	 "'m': 'd/sha/a'}",
+		"inconsistent", "-2", "-2.1525", "-1.8525"},
 	/* about: one unit of the last digit more, 6.5 to 9.5 */
 	{"'printed': '8', 'rounding': 'about', 'value': 'e/mha/count'", "consistent", NULL, NULL,
 		NULL},
