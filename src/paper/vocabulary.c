@@ -138,6 +138,43 @@ static const struct al_field fields[] = {
 #undef AT
 static const struct al_record record = {.fields = AL_FIELDS(fields)};
 
+static int compare_listed(const void *a, const void *b)
+{
+	const struct al_paper_listed *x = a, *y = b;
+
+	return strcmp(x->word, y->word);
+}
+
+static void sort_listed(struct al_paper_vocabulary *v, struct al_arena *arena)
+{
+	size_t room = 0, n = 0;
+
+	for (int list = 0; list < AL_N_WORDS; list++)
+		for (size_t i = 0; i < v->words[list].n; i++) {
+			struct al_paper_listed *listed = AL_APPEND(arena, v->listed, n, room);
+			*listed = (struct al_paper_listed){.word = v->words[list].items[i]};
+			listed->is_in[list] = true;
+		}
+	qsort(v->listed, n, sizeof(*v->listed), compare_listed);
+	for (size_t i = 0; i < n; i++) {
+		struct al_paper_listed *last = v->listed + v->n_listed - 1;
+		if (v->n_listed == 0 || strcmp(last->word, v->listed[i].word) != 0) {
+			v->listed[v->n_listed++] = v->listed[i];
+			continue;
+		}
+		for (int list = 0; list < AL_N_WORDS; list++)
+			last->is_in[list] |= v->listed[i].is_in[list];
+	}
+}
+
+const struct al_paper_listed *al_paper_listed_find(const struct al_paper_vocabulary *vocabulary,
+	const char *word)
+{
+	const struct al_paper_listed key = {.word = word};
+
+	return bsearch(&key, vocabulary->listed, vocabulary->n_listed, sizeof(key), compare_listed);
+}
+
 bool al_paper_vocabulary_read(struct al_paper_vocabulary *out, struct al_arena *arena,
 	struct al_error *err)
 {
@@ -146,8 +183,11 @@ bool al_paper_vocabulary_read(struct al_paper_vocabulary *out, struct al_arena *
 	const struct al_record_source source = {arena, &doc, arena};
 
 	*out = (struct al_paper_vocabulary){0};
-	return al_json_parse(&doc, "vocabulary.json", file->text, file->length, err)
-		&& al_record_read(&source, &record, doc.root, out, err);
+	if (!al_json_parse(&doc, "vocabulary.json", file->text, file->length, err)
+		|| !al_record_read(&source, &record, doc.root, out, err))
+		return false;
+	sort_listed(out, arena);
+	return true;
 }
 
 static bool fits(const struct al_paper_heads *heads, const char *normal)

@@ -58,6 +58,12 @@ struct al_paper_heads {
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
 
+/* A word of these lists, and which ones it is in. */
+struct al_paper_listed {
+	const char *word;
+	bool is_in[AL_N_WORDS];
+};
+
 /* How two numbers appear in a sentence: "from # to #". */
 struct al_paper_pair_form {
 	struct al_paper_step {
@@ -93,7 +99,13 @@ struct al_paper_vocabulary {
 		const char **items;
 		size_t n;
 	} words[AL_N_WORDS];
+	struct al_paper_listed *listed; /* all words of these lists, sorted */
+	size_t n_listed;
 };
+
+/* NULL: a word of none of the lists. */
+const struct al_paper_listed *al_paper_listed_find(const struct al_paper_vocabulary *vocabulary,
+	const char *word);
 
 /* Those that a head in normal letters is one of; of no meaning: none. */
 const struct al_paper_heads *al_paper_heads_find(const struct al_paper_heads *all, size_t n,

@@ -204,6 +204,8 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 				.text = al_strndup(arena, p++, 1)};
 		word.line = line;
 		word.is_joined = is_joined;
+		if (word.kind <= AL_WORD_SIGN)
+			word.listed = al_paper_listed_find(s->vocabulary, word.text);
 		*rest = p;
 		if (ends)
 			return true;
@@ -226,10 +228,7 @@ void al_word_share_unit(struct al_word *first, const struct al_word *second)
 
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
 {
-	int place;
-
-	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
-		&& has_word(&s->vocabulary->words[list], s->words[at].text, &place);
+	return at < s->n && s->words[at].listed && s->words[at].listed->is_in[list];
 }
 
 bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,

@@ -15,6 +15,7 @@ enum al_word_kind {
 struct al_word {
 	enum al_word_kind kind;
 	const char *text; /* unchanged, a number's unit with it */
+	const struct al_paper_listed *listed; /* of letters and signs; NULL: in no list */
 	size_t line;
 	bool is_joined; /* to the word before, without a space */
 	bool is_judged; /* it follows from others */
