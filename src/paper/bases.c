@@ -13,6 +13,21 @@ static bool is_mark(const struct al_paper_number *n)
 		|| al_find_name(text, dashes, sizeof(dashes) / sizeof(*dashes)) >= 0;
 }
 
+/* "FP16 (default)", "OpenAlex (baseline)" */
+static bool is_labelled(const struct al_paper_grid *g, size_t row)
+{
+	const char *label = g->labels[row], *open = strchr(label, '('), *at = open ? open : "";
+	const size_t n = open > label ? (size_t)(open - label) - (open[-1] == ' ') : 0;
+
+	return *label
+		&& (al_paper_is_baseline(label)
+			|| strstr(al_paper_normal(g->arena, label), "BASELINE")
+			|| (n > 0 && al_paper_is_baseline(al_strndup(g->arena, label, n)))
+			|| (*at
+				&& al_paper_is_baseline(
+					al_strndup(g->arena, at + 1, strcspn(at + 1, ")")))));
+}
+
 /* The marked row before each; the last one for all where no other is marked; else the first row
  * before the marked ones. */
 static void find_marked(struct al_paper_bases *bases, const struct al_paper_grid *g, size_t column)
@@ -110,7 +125,7 @@ void al_paper_bases_init(struct al_paper_bases *bases, const struct al_paper_gri
 	for (size_t i = 0; i < AL_N_BASES; i++)
 		bases->rows[i] = al_new_array(scratch, size_t, n);
 	for (size_t i = n; i-- > 0;)
-		labelled = al_paper_is_baseline(g->labels[i]) && *g->labels[i] ? i : labelled;
+		labelled = is_labelled(g, i) ? i : labelled;
 	for (size_t i = 0; i < n; i++) {
 		const char *label = g->labels[i];
 		group = *label && strcmp(label, g->labels[group]) != 0 ? i : group;

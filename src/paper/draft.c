@@ -75,7 +75,10 @@ const char *al_paper_cut_unit(char *head)
 	while (n > 0 && !strchr(brackets, head[n - 1]))
 		n--;
 	const char *unit = strcmp(head + n, "K") == 0 ? "k" : head + n;
-	if (strcmp(unit, "%") != 0 && strcmp(unit, "bytes") != 0 && al_unit_factor(unit) == 1)
+	const bool is_letter = *unit != '%' && strlen(unit) == 1; /* "T" may be time */
+	if ((is_letter && (n == 0 || !strchr("([,", head[n - 1])))
+		|| (strcmp(unit, "%") != 0 && strcmp(unit, "bytes") != 0
+			&& al_unit_factor(unit) == 1))
 		return NULL;
 	if (n > 0)
 		head[n - 1] = '\0';

@@ -34,7 +34,7 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 
 double al_paper_form_slack(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
-	const bool is_rounded = r->form >= AL_FORM_PERCENT && r->form < AL_FORM_SUM
+	const bool is_rounded = r->form >= AL_FORM_PERCENT && r->form != AL_FORM_SUM
 		&& r->form != AL_FORM_INVERSE && r->form != AL_FORM_PRODUCT;
 
 	return is_exact(g, r) && !is_rounded ? 0 : 1;
@@ -130,7 +130,9 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 		out->low = fmin(out->low, value);
 		out->high = fmax(out->high, value);
 	}
-	return true;
+	/* a hundred times what rounding hides */
+	return r->form != AL_FORM_POINTS || out->high - out->low < fabs(out->low + out->high) / 2
+		|| half_a < 0.006;
 }
 
 static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r)
@@ -207,7 +209,7 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 	if (t->is_whole && !*t->unit && !r->left && r->form != AL_FORM_SUM && !is_of_any
 		&& !is_exact(g, r))
 		return false;
-	if (r->form == AL_FORM_POINTS && g->columns[r->a].most > 1)
+	if (r->form == AL_FORM_POINTS && g->columns[r->a].is_integral)
 		return false;
 	/* "Accuracy (%)" may have an "Avg." without it */
 	const char *unit = is_of_terms && (*t->unit || !is_named) ? t->unit : g->columns[r->a].unit;
@@ -263,7 +265,7 @@ double al_paper_form_spread(const struct al_paper_grid *g, const struct al_paper
 	const double va = al_paper_grid_at(g, row, r->a)->value, vb = base_of(g, r, row)->value;
 	const double by_a = fabs(apply(r->form, a->most, vb) - apply(r->form, a->least, vb));
 	const double by_b = fabs(apply(r->form, va, b->most) - apply(r->form, va, b->least));
-	const double least = fmin(g->columns[r->t].span, by_a);
+	const double least = fmin(g->columns[r->t].span, a->span == 0 ? by_b : by_a);
 
 	return r->bases || b->span == 0 ? least : fmin(least, by_b);
 }

@@ -6,17 +6,21 @@
 #include "paper/words.h"
 #include "scenario/printed.h"
 
-/* Does a label begin with the word for a row that sums up others? "DeltaNet" doesn't. */
+/* Does a label begin with the word for a row that sums up others, or end with one? "DeltaNet"
+ * doesn't. */
 static bool is_summary(const struct al_paper_grid *g, const char *label)
 {
 	const struct al_paper_list *known =
 		&g->sheet->subjects->vocabulary.words[AL_WORDS_SUMMARIES];
+	const char *last = strrchr(label, ' ');
 
 	for (size_t i = 0; i < known->n; i++) {
-		const size_t n = strlen(known->items[i]);
-		const bool is_letters = isalpha((unsigned char)known->items[i][n - 1]);
-		if (strncasecmp(label, known->items[i], n) == 0
-			&& !(is_letters && isalnum((unsigned char)label[n])))
+		const char *word = known->items[i];
+		const size_t n = strlen(word);
+		const bool is_letters = isalpha((unsigned char)word[n - 1]);
+		if (*word == '/' ? last && strcasecmp(last + 1, word + 1) == 0
+				 : strncasecmp(label, word, n) == 0
+					&& !(is_letters && isalnum((unsigned char)label[n])))
 			return true;
 	}
 	return false;
@@ -175,8 +179,13 @@ static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 {
 	const char *sign = strstr(text, "\u00b1"), *spread = sign ? sign : strchr(text, '[');
 
+	const char *mark = memchr(text, '^', n); /* "17.5 ms^a" */
+	const bool has_note = mark > text && text + n - mark <= 3
+		&& !isdigit((unsigned char)mark[1]) && mark[1] != '-';
+	const char *end = has_note ? mark : text + n;
+
 	out->text = trimmed(g->arena, text,
-		spread > text && spread < text + n ? (size_t)(spread - text) : n);
+		spread > text && spread < end ? (size_t)(spread - text) : (size_t)(end - text));
 	read_number(g, out->text, out);
 }
 
@@ -187,7 +196,7 @@ static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper
 	const char *slash = strchr(text, '/');
 	struct al_paper_number *inner = &out[g->n_columns];
 
-	if (close && !close[1] && open > text && !strstr(text, "\u00b1")) {
+	if (close && !close[1] && open > text && !strstr(open, "\u00b1")) {
 		read_first(g, text, (size_t)(open - text), out);
 		inner->text = al_strndup(g->arena, open + 1, (size_t)(close - open - 1));
 		read_number(g, inner->text, inner);
@@ -301,7 +310,7 @@ static void read_column(struct al_paper_grid *g, size_t k)
 			continue;
 		column->is_whole &= number->half == 0.5;
 		column->is_integral &= number->digits == 0;
-		column->has_signs &= sign_length(number->text) > 0;
+		column->has_signs &= sign_length(number->text) > 0 || number->value == 0;
 		column->least = fmin(column->least, number->value);
 		column->most = fmax(column->most, number->value);
 	}

@@ -4,7 +4,7 @@
 
 #include "paper/words.h"
 
-enum { PLAIN_BITS = 1, IS_LEFT = 2 };
+enum { PLAIN_BITS = 1, IS_LEFT = 2, IS_OF_BITS = 4 };
 
 /* Bits; 0: no number format and no share, as of "2x" alone, which says it already. */
 static double bits_of(const char *text, int reading)
@@ -38,7 +38,7 @@ static double bits_of(const char *text, int reading)
 	return share * (n_formats > 0 ? sum / (double)n_formats : 16);
 }
 
-/* By the first cell that tells, a text or bits in a column of them. */
+/* By the first cell that tells, a text or bits in a column of them, or by the latter alone. */
 static void read_row(struct al_paper_number *out, const struct al_paper_grid *g, size_t row,
 	int reading)
 {
@@ -54,7 +54,7 @@ static void read_row(struct al_paper_number *out, const struct al_paper_grid *g,
 					 : al_paper_row_text(&s->table->rows[s->n_heads + row], k);
 		if (is_bits)
 			*out = *cell;
-		else if (g->is_turned || cell->half == 0)
+		else if (g->is_turned || (cell->half == 0 && !(reading & IS_OF_BITS)))
 			out->value = bits_of(out->text, reading);
 		out->half = !is_bits && out->value > 0 ? 1e-9 : out->half;
 	}

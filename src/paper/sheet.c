@@ -64,36 +64,39 @@ static bool is_measured(const char *text)
 	return n > 0 && (digits > 0 || memchr(text, ',', n));
 }
 
-/* Rows above the first rule, in Markdown all, or else above the first with numbers. Contexts
- * as numbers may be in those whose first cell is empty or goes on from above. */
+/* Rows above the first rule, in Markdown all of them, and those enclosed in two rules. Contexts as
+ * numbers may be in those whose first cell is empty or goes on from above. */
 static bool is_head(const struct al_paper_sheet *s, size_t index, size_t rule)
 {
-	const struct al_paper_row *row = &s->table->rows[index], *first = &s->table->rows[0];
-	size_t n = 0, n_measured = 0, filled = 0;
+	enum { MOST = 4 };
+	const struct al_paper_row *row = &s->table->rows[index];
+	const char *label = al_paper_row_text(row, 0), *first = al_paper_row_text(row - index, 0);
+	size_t n = 0, n_measured = 0, n_digits = 0, filled = 0;
 
 	if (s->paper->kind == AL_PAPER_MARKDOWN && rule > 0)
 		return index < rule;
 	for (size_t i = 0; i < row->n_cells; i++) {
-		const bool is_number = al_paper_is_number(s->arena, row->cells[i]);
-		n_measured += is_measured(row->cells[i]);
-		n += is_number || is_measured(row->cells[i]);
-		filled += *row->cells[i] != '\0';
+		const char *text = row->cells[i];
+		n_measured += is_measured(text);
+		n += al_paper_is_number(s->arena, text) || is_measured(text);
+		n_digits += i > 0 && isdigit((unsigned char)text[strspn(text, "+-~<>(")]);
+		filled += *text != '\0';
 	}
 	if (index == 0)
 		return n < filled && s->table->n_rows > 1;
-	if (index >= rule && rule > 0 && n > 0
-		&& (index + 1 >= s->table->n_rows || !row[1].has_rule))
+	if (index >= MOST
+		|| (rule > 0 && index >= rule
+			&& (index + 1 == s->table->n_rows || !row[1].has_rule)))
 		return false;
-	if (!*al_paper_row_text(row, 0) || (index < rule && !*al_paper_row_text(first, 0))
-		|| strcmp(al_paper_row_text(row, 0), al_paper_row_text(first, 0)) == 0)
-		return index < 4 && n_measured == 0;
-	return n == 0 && filled > 1 && !al_paper_sheet_names_model(s, index);
+	if (!*label || strcmp(label, first) == 0 || (index < rule && !*first))
+		return n_measured == 0;
+	return rule > 0 && n_digits == 0 && filled > 1;
 }
 
 /* The first row below a rule; 0: there is none near. */
 static size_t find_rule(const struct al_paper_table *t)
 {
-	for (size_t i = 1; i < t->n_rows && i <= 4; i++)
+	for (size_t i = 1; i < t->n_rows && i < 5; i++)
 		if (t->rows[i].has_rule)
 			return i;
 	return 0;

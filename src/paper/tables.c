@@ -141,6 +141,7 @@ struct rows {
 	size_t columns, n_rows; /* that it is in */
 	int n_braces, n_inner; /* open ones, and tables within it: "&" and "\\" are theirs */
 	bool has_rule; /* above the next row that ends */
+	size_t n_first; /* rows of a head that later pages repeat; 0: none */
 	struct tall *tall;
 	struct below *below; /* of this row */
 	size_t n_tall, tall_room, n_below, below_room;
@@ -219,6 +220,8 @@ static void end_row(struct al_paper *paper, struct rows *t)
 	}
 	t->n_below = 0;
 	t->row = NULL;
+	if (t->table->n_rows == 1 && n_cells == 1 && !*t->table->rows[0].cells[0])
+		t->table->n_rows = 0; /* behind a caption */
 }
 
 /* The cells below a tall one are empty, and mean what it prints. */
@@ -268,10 +271,24 @@ static bool take_span(struct reader *r, struct rows *t)
 	return true;
 }
 
+/* A head of the first page is the table's; those of later pages and feet are dropped. */
+static void end_head(struct rows *t)
+{
+	if (t->row && t->row->n_cells == 0 && t->text.length == 0) {
+		t->table->n_rows--;
+		t->row = NULL;
+	}
+	if (t->n_first > 0)
+		t->table->n_rows = t->n_first;
+	t->n_first = t->table->n_rows;
+	while (t->n_tall > 0 && t->tall[t->n_tall - 1].row >= t->n_first)
+		t->n_tall--;
+}
+
 /* Rules, and what else in a table is no cell's text; false where none is here. */
 static bool pass_over(struct reader *r, struct rows *t)
 {
-	enum { N_RULES = 7 }; /* the first ones, over the whole width */
+	enum { N_RULES = 7, N_ENDS = 11 }; /* the first ones are over the whole width; of heads */
 	static const struct {
 		const char *macro;
 		int n_groups;
@@ -286,7 +303,9 @@ static bool pass_over(struct reader *r, struct rows *t)
 		if (!begins(r, skipped[i].macro))
 			continue;
 		r->at += strlen(skipped[i].macro);
-		t->has_rule |= i < N_RULES;
+		t->has_rule |= i < N_ENDS;
+		if (i >= N_RULES && i < N_ENDS)
+			end_head(t);
 		take_option(r, '[', ']');
 		take_option(r, '(', ')');
 		for (int k = 0; k < skipped[i].n_groups; k++)

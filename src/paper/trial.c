@@ -38,6 +38,8 @@ static bool is_repeated(const struct al_related *w, const struct al_paper_relati
 		|| (t->value == 100
 			&& (r->form == AL_FORM_SHARE || (r->form == AL_FORM_PERCENT && r->bases))))
 		return true;
+	if (r->form == AL_FORM_RECIPROCAL)
+		return false;
 	if (r->left)
 		return strstr(r->left[row].text, t->text) != NULL;
 	for (size_t k = r->a; k <= (r->form >= AL_FORM_SUM ? r->b : r->a); k++) {

@@ -216,15 +216,17 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 	return forms[meaning];
 }
 
-/* The shortest first: a column is the first one that holds. What is further away has to be called a
- * sum or a mean. */
+/* The longest first: some of the terms may have the same mean by chance. What is further away, or a
+ * mean in front of its terms, has to be called so. */
 static void judge_sums(struct al_related *w, struct al_paper_relation r)
 {
-	for (size_t n = 2; n < w->grid.n_columns; n++)
+	for (size_t n = w->grid.n_columns - 1; n > 1; n--)
 		for (r.a = 0; r.a + n <= w->grid.n_columns; r.a++) {
 			r.b = r.a + n - 1;
 			r.omitted = NULL;
-			const bool is_next = r.b + 1 == r.t || r.a == r.t + 1;
+			const bool is_next = r.b + 1 == r.t
+				|| (r.a == r.t + 1
+					&& (r.form == AL_FORM_SUM || w->named >> r.form & 1));
 			if ((r.a <= r.t && r.t <= r.b) || (!is_next && w->pass != AL_PASS_IS_NAMED))
 				continue;
 			judge(w, r);
@@ -276,41 +278,44 @@ static void judge_left(struct al_related *w, struct al_paper_relation r)
 	}
 }
 
-/* The percentage that "7/20" is. */
+/* The percentage that "7/20" is, or the 13 that are left. */
 static void judge_of_pair(struct al_related *w, struct al_paper_relation r)
 {
+	const size_t first = r.a, second = r.a + w->grid.n_columns;
 	const unsigned named = w->named;
 
-	r.b = r.a + w->grid.n_columns;
+	r.a = r.form == AL_FORM_PERCENT ? first : second;
+	r.b = first + second - r.a;
 	w->named |= *w->grid.columns[r.t].unit == '%' ? AL_BIT(PERCENT) : 0;
-	if (isfinite(w->grid.columns[r.b].least) && w->grid.columns[r.b].is_whole)
+	if (isfinite(w->grid.columns[second].least) && w->grid.columns[second].is_whole)
 		judge(w, r);
 	w->named = named;
 }
 
 /* What is in brackets is a change: since the row that others refer to, or of its own column's
- * number since another column's. */
+ * number since another column's; or made of what is in other brackets. */
 static void judge_sources(struct al_related *w, struct al_paper_relation r)
 {
 	const unsigned form = AL_BIT_OF(r.form);
 	const size_t n = w->grid.n_columns, own = r.t < n ? 0 : r.t - n;
 	const bool has_order = form & (AL_BIT(LARGER) | AL_BIT(PRODUCT)) && r.t < n;
 
-	for (size_t k = 0; k < n; k++) {
-		r.a = r.b = (own + k) % n;
+	for (size_t k = 0; k < (r.t < n ? n : 2 * n); k++) {
+		const size_t first = k < n ? 0 : n;
+		r.a = r.b = k < n ? (own + k) % n : k;
 		const struct al_paper_grid_column *a = &w->grid.columns[r.a];
 		if (!al_related_may_be_source(w, r.a, r.t, form)
 			|| (a->span == 0 && w->pass != AL_PASS_IS_NAMED))
 			continue;
-		if (form & OF_BASE && a->span > 0 && !is_label(w, r.a))
+		if (form & OF_BASE && a->span > 0 && k < n && !is_label(w, r.a))
 			judge_of_bases(w, r);
-		if (r.t >= n && k > 0)
+		if (r.t >= n && k > 0 && k < n)
 			continue;
 		if (form & OF_ONE && a->most > 1.5 * a->least)
 			judge(w, r);
-		if (r.form == AL_FORM_PERCENT && r.t < n)
+		if (form & (AL_BIT(PERCENT) | AL_BIT(DIFFERENCE)) && r.t < n)
 			judge_of_pair(w, r);
-		for (r.b = has_order ? r.a + 1 : 0; form & OF_TWO && r.b < n; r.b++)
+		for (r.b = has_order ? r.a + 1 : first; form & OF_TWO && r.b < first + n; r.b++)
 			if (r.b != r.a && al_related_may_be_source(w, r.b, r.t, form))
 				judge(w, r);
 	}
