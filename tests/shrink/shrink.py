@@ -114,6 +114,17 @@ class Shrink(unittest.TestCase):
         added = self.loss('small.gguf', '16:24') - self.loss('source.gguf', '16:24')
         self.assertAlmostEqual(added, row['judged_increase'], places=9)
 
+    def test_more_tokens_than_logits_in_memory(self):
+        """What is measured of the same sequences, many times, is what is measured of them once."""
+        gguf_shapes.write(self.path('source.gguf'), MODEL, planted(()))
+        self.ask('compress', 'source.gguf', '--method', 'identity', '--dtype', 'q8_0', '-o', 'small.gguf')
+        with open(self.path('tokens')) as once, open(self.path('many'), 'w') as many:
+            many.write(6 * once.read())
+        for keys, words in (('loss',), ('evaluate', 'small.gguf')), (('kl', 'compressed'), ('verify', 'source.gguf', 'small.gguf')):
+            once, many = (self.ask(*words, '--tokens', tokens) for tokens in ('tokens', 'many'))
+            for key in keys:
+                self.assertAlmostEqual(once['loss'][0][key], many['loss'][0][key], places=6)
+
     def end_early(self, seconds, n, if_complete, *words):
         """Runs that are killed ever later."""
         for i in range(1, n):

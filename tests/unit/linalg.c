@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "linalg/assignment.h"
+#include "linalg/internal.h"
 #include "linalg/linalg.h"
 
 static struct al_matrix new_matrix(size_t rows, size_t cols)
@@ -448,6 +449,18 @@ static void finds_eigenvectors(void **state)
 	check_eigenvectors(20, 3);
 	check_eigenvectors(1, 1);
 	check_eigenvectors(1040, 3); /* one by one */
+}
+
+/* By the first of the largest numbers; those that differ in their last bits are equal. */
+static void the_first_of_equal_numbers_gives_the_sign(void **state)
+{
+	(void)state;
+	assert_false(al_points_down((const double[]){1, -1, 0.5}, 3));
+	assert_true(al_points_down((const double[]){-1, 1, 0.5}, 3));
+	assert_false(al_points_down((const double[]){1, -1 - 0x1p-40}, 2));
+	assert_true(al_points_down((const double[]){1, -1 - 0x1p-20}, 2));
+	assert_false(al_points_down((const double[]){0, 0}, 2));
+	assert_false(al_points_down(NULL, 0));
 }
 
 static void decomposes_into_signed_vectors(void **state)
@@ -1046,6 +1059,7 @@ int main(void)
 		cmocka_unit_test(scales_out_of_the_squares_range),
 		cmocka_unit_test(finds_eigenvectors),
 		cmocka_unit_test(decomposes_into_signed_vectors),
+		cmocka_unit_test(the_first_of_equal_numbers_gives_the_sign),
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(reports_the_first_failure),
 		cmocka_unit_test(waits_for_no_other_help),
