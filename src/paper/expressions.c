@@ -56,6 +56,8 @@ static size_t skip_brackets(const struct al_sentence *s, size_t i)
 		return i;
 	while (end < s->n && end < i + MOST
 		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/")
+			|| (s->words[end].kind == AL_WORD_OTHER && s->words[end].is_joined
+				&& end > i + 1)
 			|| al_sentence_is(s, end, "+"))
 		&& !al_sentence_has(s, end, AL_WORDS_TIMES))
 		end++;
@@ -69,7 +71,8 @@ static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
 
 	for (size_t n = 0; n < MOST && i < s->n; n++) {
 		const bool is_per = al_sentence_is(s, i, "/")
-			&& (n > 0 || s->words[i - 1].scale > 0);
+			&& (n > 0 || s->words[i - 1].scale > 0
+				|| al_sentence_has(s, i + 1, AL_WORDS_NOUNS));
 		const bool is_joint = (al_sentence_is(s, i, "-") || is_per) && s->words[i].is_joined
 			&& i + 1 < s->n && s->words[i + 1].kind == AL_WORD_LETTERS;
 		i += is_joint;
@@ -99,6 +102,7 @@ static bool read_number(const struct scan *c, size_t at, struct value *out)
 		return false;
 	if (next && next->is_joined && next->kind == AL_WORD_LETTERS
 		&& (strlen(next->text) < 4 || !isalpha((unsigned char)*next->text))
+		&& !(next->text[1] && al_sentence_has(c->s, at + 1, AL_WORDS_NOUNS))
 		&& !al_sentence_has(c->s, at + 1, AL_WORDS_OPERATORS)
 		&& !al_sentence_has(c->s, at + 1, AL_WORDS_EQUALS))
 		return false;
@@ -186,7 +190,6 @@ static bool read_product(struct scan *c, size_t at, struct value *out)
 /* "8-16" is a range. */
 static bool is_minus(const struct al_sentence *s, size_t i)
 {
-
 	return al_sentence_has(s, i, AL_WORDS_MINUS)
 		&& !(s->words[i].is_joined && i + 1 < s->n && s->words[i + 1].is_joined);
 }
@@ -237,7 +240,6 @@ struct claim {
 	bool is_about, is_marked, has_nouns; /* is_marked: by "=" or a word */
 };
 
-/* A number of which nothing else is made. */
 static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
 {
 	struct scan c = {.s = s};
@@ -317,7 +319,8 @@ static bool find_before(const struct al_sentence *s, size_t first, const struct 
 	*out = (struct claim){0};
 	if (i < 2
 		|| (!is_whole && !al_sentence_is(s, i - 1, "=") && !al_sentence_is(s, i - 1, ":")
-			&& !(al_sentence_is(s, i - 1, "(") && al_sentence_is(s, value->end, ")"))))
+			&& !(al_sentence_is(s, i - 1, "(")
+				&& (al_sentence_is(s, value->end, ")") || value->end == s->n))))
 		return false;
 	i -= !is_whole;
 	for (size_t n = 0; n < MOST && i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS; n++)
@@ -337,7 +340,8 @@ static size_t list_factors(const struct value *value, const struct al_word *prin
 
 	if (is_percent && !value->has_percent) {
 		out[n++] = 100;
-		return n;
+		out[n++] = 100 * value->unit; /* "378/667 TFLOPS" */
+		return n - (value->unit <= 1);
 	}
 	out[n++] = 1;
 	if (value->has_percent)
@@ -411,8 +415,7 @@ static bool is_half(const struct al_sentence *s, const struct value *value,
 		&& suspect->digits > 0 && cause && strcmp(cause, "half") == 0;
 }
 
-/* Sums are wrong if they don't add up, and other expressions if one digit explains it, or a size in
- * bytes is half of its product. */
+/* Wrong are sums, and what one digit explains, or half of a product in bytes. */
 static const char *find_cause(const struct al_sentence *s, const struct value *value,
 	const struct claim *claim, const struct al_paper_suspect *suspect, struct al_arena *arena)
 {

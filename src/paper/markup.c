@@ -101,15 +101,16 @@ static size_t unseen_length(const char *text, size_t left)
 		const char *macro;
 		int n_unseen;
 	} macros[] = {{"\\multirow", 2}, {"\\multicolumn", 2}, {"\\tnote", 1}, {"\\cite", 1},
-		{"\\citep", 1}, {"\\citet", 1}, {"\\citealp", 1}, {"\\ref", 1}, {"\\eqref", 1},
-		{"\\cref", 1}, {"\\Cref", 1}, {"\\autoref", 1}, {"\\label", 1}, {"\\href", 1},
-		{"\\url", 1}, {"\\footnotemark", 0}, {"\\textcolor", 1}, {"\\color", 1},
-		{"\\colorbox", 1}, {"\\fcolorbox", 2}, {"\\cellcolor", 1}, {"\\rowcolor", 1},
-		{"\\fontsize", 2}, {"\\setlength", 2}, {"\\addtolength", 2}, {"\\rule", 2},
-		{"\\includegraphics", 1}, {"\\rotatebox", 1}, {"\\raisebox", 1}, {"\\hspace", 1},
-		{"\\vspace", 1}, {"\\resizebox", 2}, {"\\scalebox", 1}, {"\\adjustbox", 1},
-		{"\\parbox", 1}, {"\\ding", 1}, {"\\phantom", 1}, {"\\hphantom", 1},
-		{"\\makecell", 0}, {"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
+		{"\\citep", 1}, {"\\citet", 1}, {"\\citealp", 1}, {"\\begin", 1}, {"\\end", 1},
+		{"\\ref", 1}, {"\\eqref", 1}, {"\\cref", 1}, {"\\Cref", 1}, {"\\autoref", 1},
+		{"\\label", 1}, {"\\href", 1}, {"\\url", 1}, {"\\footnotemark", 0},
+		{"\\textcolor", 1}, {"\\color", 1}, {"\\colorbox", 1}, {"\\fcolorbox", 2},
+		{"\\cellcolor", 1}, {"\\rowcolor", 1}, {"\\fontsize", 2}, {"\\setlength", 2},
+		{"\\addtolength", 2}, {"\\rule", 2}, {"\\includegraphics", 1}, {"\\rotatebox", 1},
+		{"\\raisebox", 1}, {"\\hspace", 1}, {"\\vspace", 1}, {"\\resizebox", 2},
+		{"\\scalebox", 1}, {"\\adjustbox", 1}, {"\\parbox", 1}, {"\\ding", 1},
+		{"\\phantom", 1}, {"\\hphantom", 1}, {"\\makecell", 0}, {"\\shortstack", 0},
+		{"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
 
 	enum { MOST_BYTES = 4096 };
 

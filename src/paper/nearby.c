@@ -135,6 +135,7 @@ struct search {
 	unsigned meanings;
 	bool is_before; /* of operands in front of the statement alone */
 	bool is_exact; /* not only within the rounding of the two */
+	bool is_joined; /* of pairs that are joined alone */
 	bool is_in_brackets; /* right behind a count: it is a share, if the count is the part */
 };
 
@@ -329,8 +330,10 @@ static struct trial find_pair(const struct search *c, struct al_pair *out)
 			const struct al_operand *a = near[is_first ? i : k],
 						*b = near[is_first ? k : i];
 			if (a->word.value == b->word.value
-				|| (!al_operands_match(a, b) && !are_counts(c, a, b)
-					&& !find_joined(c, a, b)))
+				|| (!find_joined(c, a, b)
+					&& (c->is_joined
+						|| (!al_operands_match(a, b)
+							&& !are_counts(c, a, b)))))
 				continue;
 			const struct trial trial = try_pair(c, a, b);
 			chance += trial.chance * doubt_of(c, a, b);
@@ -353,9 +356,9 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 				&& s->words[at - 2].kind > AL_WORD_SIGN
 				&& s->words[at - 2].scale == 0);
 	if (al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
-		    s->words[at].kind == AL_WORD_PERCENT ? ":" : "="))
-		return true;
-	if (at > 2 && al_sentence_is(s, at - 1, "and") && al_sentence_is(s, at - 3, "between"))
+		    s->words[at].kind == AL_WORD_PERCENT ? ":" : "=")
+		|| (at > 2 && al_sentence_is(s, at - 1, "and")
+			&& al_sentence_is(s, at - 3, "between")))
 		return true;
 	while (at > 1
 		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")
@@ -377,8 +380,9 @@ bool al_paper_read_nearby(struct al_relating *r, size_t at)
 
 	c.said.place += first;
 	c.is_in_brackets = is_percent && is_of_count(r->s, at);
-	for (int i = 0; i < 4 && (c.meanings || is_percent) && !is_of_other(r->s, at); i++) {
-		c.is_exact = i < 2;
+	for (int i = 0; i < 6 && (c.meanings || is_percent) && !is_of_other(r->s, at); i++) {
+		c.is_joined = i < 2;
+		c.is_exact = i < 4;
 		c.is_before = i % 2 == 0;
 		const struct trial found = find_pair(&c, &pair);
 		if (found.meaning == N_MEANINGS)

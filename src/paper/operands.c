@@ -26,23 +26,25 @@ static bool is_noun(const struct al_sentence *s, size_t at)
 /* "12 tok/s", "5 ms/step", "12 tokens per second", "2,081 retrieval calls" */
 static void read_noun(const struct al_sentence *s, size_t at, struct al_operand *out)
 {
+	enum { MOST = 3 };
 	size_t next = at + 1;
 
 	if (al_sentence_is(s, next, "\u00b1") && next + 1 < s->n) /* "3.53 \u00b1 0.04 tok/s" */
 		next += 2;
 	next += al_sentence_is(s, next, "-") && s->words[next].is_joined
 		&& !al_sentence_has(s, next + 1, AL_WORDS_BITS); /* "40-token" */
-	const bool is_count = s->words[at].digits == 0 && is_noun(s, next);
-	const bool is_second = is_count && !is_plural(s, next) && is_noun(s, next + 1)
-		&& is_plural(s, next + 1);
+	const size_t last = next + MOST;
+	size_t plural = next;
+	while (plural < last && is_noun(s, plural) && !is_plural(s, plural))
+		plural++;
 	if (s->words[at].scale > 0 && *s->words[at].family)
 		out->noun = s->words[at].family;
 	else if (next < s->n && s->words[next].kind == AL_WORD_LETTERS
 		&& al_sentence_has(s, next, AL_WORDS_NOUNS))
 		out->noun = s->words[next++].text;
-	else if (is_count && (is_second || is_plural(s, next))) {
-		out->noun = s->words[next + is_second].text;
-		next += 1 + is_second;
+	else if (s->words[at].digits == 0 && plural < last && is_noun(s, plural)) {
+		out->noun = s->words[plural].text;
+		next = plural + 1;
 	}
 	if (!*out->noun)
 		return;
@@ -142,7 +144,8 @@ static bool are_alike(const struct al_word *a, const struct al_word *b)
 	enum { LEAST = 100 };
 
 	if ((a->kind == AL_WORD_PERCENT) != (b->kind == AL_WORD_PERCENT)
-		|| (a->scale > 0 && b->scale > 0))
+		|| (a->scale > 0 && b->scale > 0
+			&& (a->scale != b->scale || strcmp(a->family, b->family) != 0)))
 		return false;
 	return (a->digits > 0 && b->digits > 0 && abs(a->digits - b->digits) <= 1)
 		|| (a->scale + b->scale <= 0 && fmin(a->value, b->value) >= LEAST);

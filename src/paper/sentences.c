@@ -39,14 +39,20 @@ static void read_sentence(struct reader *r)
 	r->n_words = 0;
 }
 
+static size_t indent_of(const struct al_paper_line *line, const char *blanks)
+{
+	size_t n = 0;
+
+	while (n < line->length && strchr(blanks, line->text[n]))
+		n++;
+	return n;
+}
+
 /* "- 4 GB", "3. ...", "# ...", "\\item". */
 static bool begins_item(const struct al_paper *paper, const struct al_paper_line *line)
 {
 	static const char item[] = "\\item";
-	size_t i = 0;
-
-	while (i < line->length && strchr(" \t>", line->text[i]))
-		i++;
+	const size_t i = indent_of(line, " \t>");
 	const char *text = line->text + i;
 	const size_t left = line->length - i, n = al_number_length(text);
 	if (paper->kind == AL_PAPER_TEX)
@@ -55,7 +61,7 @@ static bool begins_item(const struct al_paper *paper, const struct al_paper_line
 		|| (n > 0 && left > n + 1 && strchr(".)", text[n]) && text[n + 1] == ' ');
 }
 
-/* A sentence ends at a table, at an empty line and at a list's item, too. */
+/* A sentence ends at a table, an empty line, "\\begin{equation}" and a list's item, too. */
 static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
@@ -64,7 +70,8 @@ static void read_line(struct reader *r, const struct al_paper_line *line, size_t
 
 	if (line->is_of_table || (!*text && !line->is_part)) {
 		read_sentence(r);
-		r->operands.n = 0;
+		if (line->is_of_table || indent_of(line, " \t\r") == line->length)
+			r->operands.n = 0;
 		return;
 	}
 	if (begins_item(r->deriving->paper, line))

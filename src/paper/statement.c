@@ -12,12 +12,6 @@ enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
 	size_t n = 0;
 
 	for (size_t i = from; i < to && found != AL_GAP_APART; i++) {
-		const size_t aside = al_sentence_aside(s, i);
-		if (aside > 0 && aside < to) { /* "(ctx=256)" */
-			found = AL_GAP_OTHERS;
-			i = aside;
-			continue;
-		}
 		if (++n > MOST)
 			return AL_GAP_APART;
 		const bool is_setting = i > from

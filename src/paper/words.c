@@ -252,16 +252,6 @@ bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
 		&& strcmp(s->words[at].text, text) == 0;
 }
 
-size_t al_sentence_aside(const struct al_sentence *s, size_t at)
-{
-	enum { MOST = 6 };
-
-	for (size_t i = at + 1; al_sentence_is(s, at, "(") && i <= at + MOST; i++)
-		if (al_sentence_is(s, i, ")"))
-			return i;
-	return 0;
-}
-
 const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
 	size_t end)
 {

@@ -56,9 +56,6 @@ bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
 bool al_sentence_has_near(const struct al_sentence *s, size_t at, size_t reach,
 	enum al_paper_words list);
 
-/* The closing bracket of "(ctx=256)", a few words that begin at this place; 0: they don't. */
-size_t al_sentence_aside(const struct al_sentence *s, size_t at);
-
 /* The words from `first` up to `end` as text. */
 const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
 	size_t end);
