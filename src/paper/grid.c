@@ -49,7 +49,7 @@ enum al_meaning al_paper_grid_relation(const struct al_paper_grid *g, const char
 /* The length of a sign in front of a number. */
 static size_t sign_length(const char *text)
 {
-	static const char *const signs[] = {"+", "-", "\u2212"};
+	static const char *const signs[] = {"+", "--", "-", "\u2212", "\u2013"};
 
 	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
 		if (strncmp(text, signs[i], strlen(signs[i])) == 0)
@@ -173,19 +173,28 @@ static const char *trimmed(struct al_arena *arena, const char *text, size_t n)
 	return al_strndup(arena, text, n);
 }
 
-/* Up to a spread: "71.2 ± 0.3", "71.2 [70.8, 71.6]". */
+/* Up to a spread or a note: "71.2 ± 0.3", "71.2 [70.8, 71.6]", "71.2_0.3", "17.5 ms^a". */
 static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 	struct al_paper_number *out)
 {
-	const char *sign = strstr(text, "\u00b1"), *spread = sign ? sign : strchr(text, '[');
+	static const char *const spreads[] = {"\u00b1", "[", "_"};
+	const char *end = text + n, *note = memchr(text, '^', n), *times = text;
 
-	const char *mark = memchr(text, '^', n); /* "17.5 ms^a" */
-	const bool has_note = mark > text && text + n - mark <= 3
-		&& !isdigit((unsigned char)mark[1]) && mark[1] != '-';
-	const char *end = has_note ? mark : text + n;
-
-	out->text = trimmed(g->arena, text,
-		spread > text && spread < end ? (size_t)(spread - text) : (size_t)(end - text));
+	for (size_t i = 0; i < sizeof(spreads) / sizeof(*spreads); i++) {
+		const char *spread = strstr(text, spreads[i]);
+		end = spread > text && spread < end ? spread : end;
+	}
+	if (note > text && end > note && end - note <= 3 && !isdigit((unsigned char)note[1])
+		&& note[1] != '-')
+		end = note;
+	times += *text == 'x' ? 1 : strncmp(text, "\u00d7", 2) == 0 ? 2 : 0;
+	times += *times == ' ';
+	const bool is_factor = times > text && times < end
+		&& isdigit((unsigned char)*times); /* "x2.1" */
+	out->text = trimmed(g->arena, text, (size_t)(end - text));
+	if (is_factor)
+		out->text = al_format(g->arena, "%sx",
+			trimmed(g->arena, times, (size_t)(end - times)));
 	read_number(g, out->text, out);
 }
 
@@ -196,6 +205,10 @@ static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper
 	const char *slash = strchr(text, '/');
 	struct al_paper_number *inner = &out[g->n_columns];
 
+	if (open == text && close && !close[1] && strpbrk(text, "+-%x")) { /* "(+1.3)" */
+		read_first(g, text + 1, (size_t)(close - open - 1), out);
+		return;
+	}
 	if (close && !close[1] && open > text && !strstr(open, "\u00b1")) {
 		read_first(g, text, (size_t)(open - text), out);
 		inner->text = al_strndup(g->arena, open + 1, (size_t)(close - open - 1));

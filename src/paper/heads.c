@@ -146,17 +146,24 @@ const char *al_paper_head_normal(struct al_arena *arena, const char *head)
 		else if (isdigit((unsigned char)*p) && read_number(head, p, &at)
 			&& (at.has_suffix || (at.number > head && at.number[-1] == '=')))
 			p = at.end + context_length(at.end) - 1;
-		else if (strncasecmp(p, "/token", 6) == 0 || strncasecmp(p, "/ token", 7) == 0)
-			al_text_add(&out, "PER");
-		else if (close && !strstr(al_strndup(arena, p, (size_t)(close - p)), "token"))
+		else if (strncasecmp(p, "/tok", 4) == 0 || strncasecmp(p, "/ tok", 5) == 0) {
+			al_text_add(&out, "PERTOKEN");
+			p += 1 + (p[1] == ' ');
+			p += strncasecmp(p, "token", 5) == 0 ? 4 : 2;
+		} else if (close && !strstr(al_strndup(arena, p, (size_t)(close - p)), "tok"))
 			p = close;
 		else
 			al_text_add_bytes(&out, p, 1);
 	}
-	const char *normal = al_paper_normal(arena, out.data);
-	const char *unit = strstr(normal, "KBPERTOKEN");
+	static const char *const units[] = {"KIB", "KB", "BYTES", "B"};
+	const char *normal = al_paper_normal(arena, out.data), *per = strstr(normal, "PERTOKEN");
 
-	return unit ? al_format(arena, "%.*sPERTOKEN", (int)(unit - normal), normal) : normal;
+	for (size_t i = 0; per && i < sizeof(units) / sizeof(*units); i++) {
+		const size_t n = strlen(units[i]), left = (size_t)(per - normal);
+		if (left >= n && memcmp(per - n, units[i], n) == 0)
+			return al_format(arena, "%.*s%s", (int)(left - n), normal, per);
+	}
+	return normal;
 }
 
 bool al_paper_is_other(const struct al_paper_vocabulary *v, struct al_arena *arena,

@@ -10,10 +10,11 @@ static const struct stand_in {
 	{"\\simeq", "~"}, {"\\sim", "~"}, {"\\approx", "~"}, {"\\kibi", "Ki"}, {"\\mebi", "Mi"},
 	{"\\gibi", "Gi"}, {"\\tebi", "Ti"}, {"\\kilo", "k"}, {"\\milli", "m"}, {"\\micro", "u"},
 	{"\\second", "s"}, {"\\mega", "M"}, {"\\giga", "G"}, {"\\tera", "T"}, {"\\byte", "B"},
-	{"\\percent", "%"}, {"\\textsuperscript", "^"}, {"\\%", "%"}, {"\\#", "#"}, {"\\_", "_"},
-	{"\\|", "|"}, {"\\&", "&"}, {"\\,", ""}, {"\\;", " "}, {"\\ ", " "}, {"~", " "}, {"**", ""},
-	{"<b>", ""}, {"</b>", ""}, {"<sup>", " "}, {"</sup>", " "}, {"---", " \u2014 "},
-	{"\u2014", " \u2014 "}, {"$", ""}, {"{", ""}, {"}", ""}};
+	{"\\percent", "%"}, {"\\textsuperscript", "^"}, {"\\textsubscript", "_"}, {"\\%", "%"},
+	{"\\#", "#"}, {"\\_", "_"}, {"\\|", "|"}, {"\\&", "&"}, {"\\,", ""}, {"\\;", " "},
+	{"\\ ", " "}, {"~", " "}, {"**", ""}, {"<b>", ""}, {"</b>", ""}, {"<sup>", " "},
+	{"</sup>", " "}, {"---", " \u2014 "}, {"\u2014", " \u2014 "}, {"$", ""}, {"{", ""},
+	{"}", ""}};
 
 static bool is_letter(char c)
 {
@@ -24,8 +25,10 @@ static const struct stand_in *stand_in_at(const char *text, size_t left)
 {
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(*stand_ins); i++) {
 		const size_t n = strlen(stand_ins[i].markup);
+		const char first = *stand_ins[i].plain;
+		const bool is_unit = is_letter(first) && first != 'x'; /* \second{3.1} is none */
 		const bool is_named = n > 2 && n < left && is_letter(stand_ins[i].markup[n - 1])
-			&& is_letter(text[n]);
+			&& (is_letter(text[n]) || (is_unit && text[n] == '{'));
 		if (n <= left && memcmp(text, stand_ins[i].markup, n) == 0 && !is_named)
 			return &stand_ins[i];
 	}
@@ -109,8 +112,8 @@ static size_t unseen_length(const char *text, size_t left)
 		{"\\addtolength", 2}, {"\\rule", 2}, {"\\includegraphics", 1}, {"\\rotatebox", 1},
 		{"\\raisebox", 1}, {"\\hspace", 1}, {"\\vspace", 1}, {"\\resizebox", 2},
 		{"\\scalebox", 1}, {"\\adjustbox", 1}, {"\\parbox", 1}, {"\\ding", 1},
-		{"\\phantom", 1}, {"\\hphantom", 1}, {"\\makecell", 0}, {"\\shortstack", 0},
-		{"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
+		{"\\phantom", 1}, {"\\hphantom", 1}, {"\\makecell", 0}, {"\\makebox", 0},
+		{"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
 
 	enum { MOST_BYTES = 4096 };
 

@@ -1,13 +1,15 @@
 /* Numbers of cells: 8K, 2^20, 2.5 x 10^9, 128K (max) as what scenarios read of a printed number. */
 
+#include <ctype.h>
+
 #include "paper/paper.h"
 #include "paper/words.h"
 #include "scenario/printed.h"
 
 /* What may come after a number without changing what it is. */
-static const char *const endings[] = {" tokens", " token", " (tokens)", " (max)", " (max.)", " max",
-	" context", " heads", " layers", " params", " parameters", " (ours)", ":1", "*", "^*", "^",
-	"\u2020", "\u2021"};
+static const char *const endings[] = {"/token", "/tok", " per token", " tokens", " token",
+	" (tokens)", " (max)", " (max.)", " max", " context", " heads", " layers", " params",
+	" parameters", " (ours)", ":1", "*", "^*", "^", "\u2020", "\u2021"};
 
 static void cut_ends(char *text)
 {
@@ -71,10 +73,39 @@ const char *al_paper_number(struct al_arena *arena, const char *cell)
 
 	cut_ends(text);
 	const char *power = read_power(arena, al_paper_without(arena, text, ' '));
-	const size_t length = strlen(text);
+	const size_t length = strlen(text), last = length - (length > 1 && text[length - 1] == 'B');
 
-	if (length > 1 && text[length - 1] == 'K')
-		text[length - 1] = 'k';
+	if (last > 1 && text[last - 1] == 'K') /* "8K", "512 KB" */
+		text[last - 1] = 'k';
 	text = al_strdup(arena, power ? power : text);
 	return al_printed_parse(&printed, arena, text) ? text : cell;
+}
+
+const char *al_paper_cell_text(struct al_arena *arena, const char *text, size_t length)
+{
+	const char *plain = al_paper_plain(arena, text, length);
+	const size_t sign = strspn(plain, "+-~");
+
+	return plain[sign] == '.' && isdigit((unsigned char)plain[sign + 1])
+		? al_format(arena, "%.*s0%s", (int)sign, plain, plain + sign)
+		: plain;
+}
+
+size_t al_paper_cell_lines(struct al_arena *arena, const char *text,
+	const char *out[AL_PAPER_MOST_LINES])
+{
+	size_t n = 0;
+
+	if (!strstr(text, "\\makecell") && !strstr(text, "\\shortstack"))
+		return 0;
+	for (const char *p = text; p; n++) {
+		const char *end = strstr(p, "\\\\");
+		if (n == AL_PAPER_MOST_LINES)
+			return 0;
+		out[n] = al_paper_cell_text(arena, p, end ? (size_t)(end - p) : strlen(p));
+		if (al_number_length(out[n] + strspn(out[n], "+-~(")) == 0)
+			return 0;
+		p = end ? end + 2 : NULL;
+	}
+	return n;
 }

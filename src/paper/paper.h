@@ -139,6 +139,15 @@ size_t al_paper_group_length(const char *text, size_t left);
  * cell itself where it is none (numbers.c). */
 const char *al_paper_number(struct al_arena *arena, const char *cell);
 
+/* A cell's text as a reader sees it; ".291" is 0.291. */
+const char *al_paper_cell_text(struct al_arena *arena, const char *text, size_t length);
+
+enum { AL_PAPER_MOST_LINES = 4 };
+
+/* \makecell{78.0 \\ 22.8 (3.1x)}: how many lines it has, if each is a number; else 0. */
+size_t al_paper_cell_lines(struct al_arena *arena, const char *text,
+	const char *out[AL_PAPER_MOST_LINES]);
+
 /* The text without this character. */
 char *al_paper_without(struct al_arena *arena, const char *text, char c);
 

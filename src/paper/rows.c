@@ -76,16 +76,16 @@ static void read_label(const struct al_paper_sheet *s, const char *text, struct 
 		out->is_other = true;
 }
 
-/* "MHA 4:1" and "32/8" are ratios of heads, 8 may be a number of them. */
+/* "MHA 4:1" and "32/8" are ratios of heads, 8 may be one or a number of them. */
 static bool read_ratio(const char *text, struct al_paper_cell *out)
 {
 	double heads = 0, kv_heads = 0;
 
 	out->printed = text + strcspn(text, "0123456789");
 	sscanf(out->printed, "%lf %*1[:/] %lf", &heads, &kv_heads);
-	out->value = kv_heads > 0 ? heads / kv_heads : 0;
+	out->value = kv_heads > 0 ? heads / kv_heads : heads;
 	out->half = 0.5;
-	out->is_guess = strchr(text, '/') != NULL;
+	out->is_guess = kv_heads == 0 || strchr(text, '/') != NULL;
 	return out->value > 0;
 }
 

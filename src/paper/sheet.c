@@ -53,17 +53,6 @@ bool al_paper_sheet_names_model(const struct al_paper_sheet *s, size_t index)
 	return false;
 }
 
-/* "66.4 tok/s" and "4,783ms" are no heads, "16 bits" may be. */
-static bool is_measured(const char *text)
-{
-	double value;
-	int digits;
-
-	text += strspn(text, "+-~");
-	const size_t n = al_number_read(text, &value, &digits);
-	return n > 0 && (digits > 0 || memchr(text, ',', n));
-}
-
 /* Rows above the first rule, in Markdown all of them, and those enclosed in two rules. Contexts as
  * numbers may be in those whose first cell is empty or goes on from above. */
 static bool is_head(const struct al_paper_sheet *s, size_t index, size_t rule)
@@ -76,10 +65,12 @@ static bool is_head(const struct al_paper_sheet *s, size_t index, size_t rule)
 	if (s->paper->kind == AL_PAPER_MARKDOWN && rule > 0)
 		return index < rule;
 	for (size_t i = 0; i < row->n_cells; i++) {
-		const char *text = row->cells[i];
-		n_measured += is_measured(text);
-		n += al_paper_is_number(s->arena, text) || is_measured(text);
-		n_digits += i > 0 && isdigit((unsigned char)text[strspn(text, "+-~<>(")]);
+		const char *text = row->cells[i], *p = text + strspn(text, "+-~<>(");
+		const size_t length = al_number_length(p);
+		const bool is_measured = memchr(p, '.', length) || memchr(p, ',', length);
+		n_measured += is_measured; /* "66.4 tok/s", "4,783ms"; "16 bits" may be a head */
+		n += al_paper_is_number(s->arena, text) || is_measured;
+		n_digits += i > 0 && length > 0;
 		filled += *text != '\0';
 	}
 	if (index == 0)
@@ -138,8 +129,12 @@ static void read_meaning(const struct al_paper_sheet *s, struct al_paper_head *h
 					      : al_paper_subject_find(s->subjects, cut);
 		const struct al_paper_heads *known = al_paper_meaning(&s->subjects->vocabulary,
 			s->arena, lines[i]);
+		if (known->meaning == AL_MEANS_NOTHING && unit) /* "KV GB" */
+			known = al_paper_meaning(&s->subjects->vocabulary, s->arena, cut);
 		head->meaning = known->meaning;
 		head->size = known->size;
+		head->is_guess = known->meaning == AL_MEANS_SIZE
+			&& strlen(al_paper_normal(s->arena, lines[i])) == 1; /* "L", "H" */
 	}
 }
 

@@ -3,8 +3,6 @@
 
 #include "paper/paper.h"
 
-#include <ctype.h>
-
 #include "paper/words.h"
 
 static struct al_paper_table *begin_table(struct al_paper *paper)
@@ -32,21 +30,10 @@ static void add_text(struct al_paper *paper, struct al_paper_table *table, struc
 		table->n_columns = row->n_cells;
 }
 
-/* ".291" is 0.291. */
-static const char *with_zero(struct al_arena *arena, const char *text)
-{
-	const size_t sign = strspn(text, "+-~");
-
-	return text[sign] == '.' && isdigit((unsigned char)text[sign + 1])
-		? al_format(arena, "%.*s0%s", (int)sign, text, text + sign)
-		: text;
-}
-
 static void add_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
 	const char *text, size_t length)
 {
-	add_text(paper, table, row,
-		with_zero(&paper->arena, al_paper_plain(&paper->arena, text, length)));
+	add_text(paper, table, row, al_paper_cell_text(&paper->arena, text, length));
 }
 
 /* ---- LaTeX ---- */
@@ -147,42 +134,14 @@ struct rows {
 	size_t n_tall, tall_room, n_below, below_room;
 };
 
-enum { MOST_LINES = 4 };
-
-static bool is_number(const char *plain)
-{
-	double value;
-	int digits;
-
-	return al_number_read(plain + strspn(plain, "+-~("), &value, &digits) > 0;
-}
-
-/* \makecell{78.0 \\ 22.8 (3.1x)}: its lines, if each is a number; else 0. */
-static size_t split_lines(struct al_arena *arena, const char *text, const char *out[MOST_LINES])
-{
-	size_t n = 0;
-
-	if (!strstr(text, "\\makecell") && !strstr(text, "\\shortstack"))
-		return 0;
-	for (const char *p = text; p; n++) {
-		const char *end = strstr(p, "\\\\");
-		const char *plain = al_paper_plain(arena, p, end ? (size_t)(end - p) : strlen(p));
-		if (n == MOST_LINES || !is_number(plain))
-			return 0;
-		out[n] = with_zero(arena, plain);
-		p = end ? end + 2 : NULL;
-	}
-	return n;
-}
-
 static void end_cell(struct al_paper *paper, struct rows *t)
 {
 	if (t->n_rows > 1)
 		*AL_APPEND(&paper->arena, t->tall, t->n_tall,
 			t->tall_room) = (struct tall){t->table->n_rows - 1, t->row->n_cells,
 			t->n_rows};
-	const char *lines[MOST_LINES];
-	const size_t n = split_lines(&paper->arena, t->text.data, lines);
+	const char *lines[AL_PAPER_MOST_LINES];
+	const size_t n = al_paper_cell_lines(&paper->arena, t->text.data, lines);
 	for (size_t i = 1; i < n; i++)
 		*AL_APPEND(&paper->arena, t->below, t->n_below,
 			t->below_room) = (struct below){t->row->n_cells, i, lines[i]};
