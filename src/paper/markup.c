@@ -113,7 +113,8 @@ static size_t unseen_length(const char *text, size_t left)
 		{"\\raisebox", 1}, {"\\hspace", 1}, {"\\vspace", 1}, {"\\resizebox", 2},
 		{"\\scalebox", 1}, {"\\adjustbox", 1}, {"\\parbox", 1}, {"\\ding", 1},
 		{"\\phantom", 1}, {"\\hphantom", 1}, {"\\makecell", 0}, {"\\makebox", 0},
-		{"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0}, {"\\SI", 0}};
+		{"\\SetCell", 1}, {"\\SetRow", 1}, {"\\shortstack", 0}, {"\\num", 0}, {"\\qty", 0},
+		{"\\SI", 0}};
 
 	enum { MOST_BYTES = 4096 };
 

@@ -282,7 +282,8 @@ static const struct environment {
 	bool has_width;
 } environments[] = {{"tabular}", false}, {"tabular*}", true}, {"tabularx}", true},
 	{"tabulary}", true}, {"longtable}", false}, {"xltabular}", true}, {"supertabular}", false},
-	{"NiceTabular}", false}};
+	{"NiceTabular}", false}, {"tblr}", false}, {"longtblr}", false}, {"talltblr}", false},
+	{"tabu}", false}, {"longtabu}", false}};
 
 static const struct environment *environment_at(const struct reader *r, const char *word)
 {
