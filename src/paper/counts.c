@@ -13,7 +13,7 @@ static bool is_count(const struct al_word *word)
 static bool is_named(const struct al_sentence *s, size_t at)
 {
 	return is_count(&s->words[at]) && at + 1 < s->n
-		&& (s->words[at + 1].kind == AL_WORD_LETTERS || s->words[at + 1].is_joined)
+		&& (s->words[at + 1].kind == AL_WORD_LETTERS || al_sentence_is(s, at + 1, "-"))
 		&& !al_sentence_has(s, at + 1, AL_WORDS_LISTED);
 }
 
@@ -40,24 +40,23 @@ static double combine(const struct al_sentence *s, size_t from, size_t end, bool
  * plus 18 ...": up to a bracket, or where the counts have made it. */
 static bool is_of_parts(const struct al_sentence *s, size_t at)
 {
-	enum { MOST_NOUNS = 6, MOST = 40, NEAR = 3, LEAST = 100 };
+	enum { NEAR = 6, MOST = 40, NEXT = 3, LEAST = 100 };
 	const double value = s->words[at].value;
-	size_t from = at + 1;
+	const bool is_sure = value >= LEAST && is_named(s, at);
+	bool is_next = true;
 
-	while (from <= at + MOST_NOUNS && from < s->n && s->words[from].kind == AL_WORD_LETTERS
-		&& !al_sentence_has(s, from, AL_WORDS_MADE_OF))
-		from++;
-	if (!al_sentence_has(s, from, AL_WORDS_MADE_OF))
-		return false;
-	for (size_t end = from + 1; end < s->n && end < from + MOST; end++) {
-		const bool is_end = al_sentence_is(s, end, ")");
-		const bool has_each = al_sentence_has_near(s, end, NEAR, AL_WORDS_ALTOGETHER);
-		if ((is_end || value >= LEAST)
-			&& (combine(s, from, end, false) == value
-				|| (has_each && combine(s, from, end, true) == value)))
-			return true;
-		if (is_end)
-			return false;
+	for (size_t from = at + 1, end; from < s->n && from < at + MOST; from++) {
+		bool is_end = !al_sentence_has(s, from, AL_WORDS_MADE_OF);
+		for (end = from + 1; !is_end && end < s->n && end < from + MOST; end++) {
+			is_end = al_sentence_is(s, end, ")");
+			const bool has_each = al_sentence_has_near(s, end, NEXT,
+				AL_WORDS_ALTOGETHER);
+			if (((is_end && is_next) || is_sure)
+				&& (combine(s, from, end, false) == value
+					|| (has_each && combine(s, from, end, true) == value)))
+				return true;
+		}
+		is_next &= s->words[from].kind == AL_WORD_LETTERS && from < at + NEAR;
 	}
 	return false;
 }

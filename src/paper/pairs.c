@@ -21,7 +21,8 @@ static bool find_step(const struct al_sentence *s, const struct al_paper_step *s
 			continue;
 		}
 		if (s->words[*at].kind != AL_WORD_LETTERS
-			&& !al_sentence_has(s, *at, AL_WORDS_ABOUT) && !al_sentence_is(s, *at, "("))
+			&& !al_sentence_has(s, *at, AL_WORDS_EQUALS)
+			&& !al_sentence_is(s, *at, "("))
 			return false;
 	}
 	return false;

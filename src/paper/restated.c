@@ -37,7 +37,7 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 	return true;
 }
 
-/* "a ratio of 1.027 (2.7 %)" */
+/* "a ratio of 1.027 (2.7 %)", "0.906 (90.6 %)" */
 static bool read_factor_as_percent(struct al_relating *r, size_t at)
 {
 	const struct al_sentence *s = r->s;
@@ -47,7 +47,8 @@ static bool read_factor_as_percent(struct al_relating *r, size_t at)
 		&& (factor->kind == AL_WORD_TIMES
 			|| (factor->kind == AL_WORD_NUMBER && factor->scale == 0))
 		&& factor->digits >= said->digits + 2 && fabs(factor->value - 1) < 1
-		&& add_restated(r, at, 100 * fabs(factor->value - 1));
+		&& (add_restated(r, at, 100 * fabs(factor->value - 1))
+			|| add_restated(r, at, 100 * factor->value));
 }
 
 /* Bits of the last format that the words name, or of the first; 0: of none. */

@@ -65,8 +65,7 @@ static bool begins_item(const struct al_paper *paper, const struct al_paper_line
 static void read_line(struct reader *r, const struct al_paper_line *line, size_t number,
 	struct al_arena *plain)
 {
-	const char *text = al_paper_plain(plain, line->text, line->length);
-	const char *rest = text;
+	const char *text = al_paper_plain(plain, line->text, line->length), *rest = text;
 
 	if (line->is_of_table || (!*text && !line->is_part)) {
 		read_sentence(r);
