@@ -233,10 +233,10 @@ static bool take_span(struct reader *r, struct rows *t)
 /* A head of the first page is the table's; those of later pages and feet are dropped. */
 static void end_head(struct rows *t)
 {
-	if (t->row && t->row->n_cells == 0 && t->text.length == 0) {
-		t->table->n_rows--;
-		t->row = NULL;
-	}
+	if (t->row && (t->row->n_cells > 0 || t->text.length > 0))
+		return; /* a row that isn't ended */
+	t->table->n_rows -= t->row != NULL;
+	t->row = NULL;
 	if (t->n_first > 0)
 		t->table->n_rows = t->n_first;
 	t->n_first = t->table->n_rows;
