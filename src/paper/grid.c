@@ -189,12 +189,13 @@ static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 		end = note;
 	times += *text == 'x' ? 1 : strncmp(text, "\u00d7", 2) == 0 ? 2 : 0;
 	times += *times == ' ';
-	const bool is_factor = times > text && times < end
-		&& isdigit((unsigned char)*times); /* "x2.1" */
-	out->text = trimmed(g->arena, text, (size_t)(end - text));
-	if (is_factor)
-		out->text = al_format(g->arena, "%sx",
-			trimmed(g->arena, times, (size_t)(end - times)));
+	const char *factor = times > text && times < end
+		? trimmed(g->arena, times, (size_t)(end - times))
+		: "";
+	const size_t length = al_number_length(factor);
+	out->text = length > 0 && !factor[length] /* "x2.1" */
+		? al_format(g->arena, "%sx", factor)
+		: trimmed(g->arena, text, (size_t)(end - text));
 	read_number(g, out->text, out);
 }
 

@@ -76,16 +76,16 @@ static void read_label(const struct al_paper_sheet *s, const char *text, struct 
 		out->is_other = true;
 }
 
-/* "MHA 4:1" and "32/8" are ratios of heads, 8 may be one or a number of them. */
+/* "MHA 4:1", "32/8" and "(32,8)" are ratios of heads, 8 may be one or a number of them. */
 static bool read_ratio(const char *text, struct al_paper_cell *out)
 {
 	double heads = 0, kv_heads = 0;
 
-	out->printed = text + strcspn(text, "0123456789");
-	sscanf(out->printed, "%lf %*1[:/] %lf", &heads, &kv_heads);
+	out->printed = text + strcspn(text, "(0123456789");
+	sscanf(out->printed + (*out->printed == '('), "%lf %*1[:/,] %lf", &heads, &kv_heads);
 	out->value = kv_heads > 0 ? heads / kv_heads : heads;
 	out->half = 0.5;
-	out->is_guess = kv_heads == 0 || strchr(text, '/') != NULL;
+	out->is_guess = kv_heads == 0 || strpbrk(text, "/,") != NULL;
 	return out->value > 0;
 }
 
@@ -129,7 +129,9 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
 		if (head->meaning != AL_MEANS_SIZE || head->size == AL_DIM_SOME
-			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell))
+			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell)
+			|| (head->size == AL_DIM_GROUP && cell.is_guess
+				&& !strpbrk(cell.printed, "/,")))
 			continue;
 		sizes[head->size] = cell.value;
 		*n_other += named && named->sizes[head->size] > 0
