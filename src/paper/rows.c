@@ -128,7 +128,7 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
-		if (head->meaning != AL_MEANS_SIZE || head->size == AL_DIM_SOME
+		if (head->meaning != AL_MEANS_SIZE || head->size >= AL_DIM_SOME
 			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell)
 			|| (head->size == AL_DIM_GROUP && cell.is_guess
 				&& !strpbrk(cell.printed, "/,")))

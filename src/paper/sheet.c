@@ -134,7 +134,8 @@ static void read_meaning(const struct al_paper_sheet *s, struct al_paper_head *h
 		head->meaning = known->meaning;
 		head->size = known->size;
 		head->is_guess = known->meaning == AL_MEANS_SIZE
-			&& strlen(al_paper_normal(s->arena, lines[i])) == 1; /* "L", "H" */
+			&& (known->size >= AL_DIM_FFN
+				|| strlen(al_paper_normal(s->arena, lines[i])) == 1); /* "L" */
 	}
 }
 

@@ -97,7 +97,8 @@ static bool read_size(const struct sizes *t, size_t at, struct size *out)
 		|| (s->words[number].kind != AL_WORD_NUMBER
 			&& !(has_sign && s->words[number].kind == AL_WORD_OTHER))
 		|| s->words[number].scale > 0
-		|| (!is_first && !has_sign && size != AL_DIM_HEAD_DIM && size != AL_DIM_WIDTH))
+		|| (!is_first && !has_sign && size != AL_DIM_HEAD_DIM && size != AL_DIM_WIDTH
+			&& size < AL_DIM_FFN))
 		return false;
 	*out = size_at(t, number, is_first ? end : number + 1, size);
 	return true;
@@ -128,7 +129,8 @@ static void judge_behind(struct sizes *t, const struct al_mention *model)
 			end = sizes[n].end;
 			n_hold += fits(&sizes[n], model->subject,
 				model->subject->sizes[sizes[n].cell.size]);
-			n += sizes[n].cell.right > 0;
+			n += sizes[n].cell.right > 0
+				&& (sizes[n].cell.holds || sizes[n].cell.size < AL_DIM_FFN);
 		} else if (is_in_brackets ? al_sentence_is(t->s, i, ")")
 					  : !al_sentence_has(t->s, i, AL_WORDS_OF_MODELS))
 			break;

@@ -18,11 +18,20 @@ static double symbol(struct al_request *q, const char *name)
 
 static void read_sizes(struct al_request *q, struct al_paper_subject *out)
 {
-	static const char *const names[AL_DIM_GROUP] = {"n_layers", "d_model", "n_heads",
-		"n_kv_heads", "d_head"};
+	static const char *const names[AL_N_SIZES] = {
+		[AL_DIM_LAYERS] = "n_layers",
+		[AL_DIM_WIDTH] = "d_model",
+		[AL_DIM_HEADS] = "n_heads",
+		[AL_DIM_KV_HEADS] = "n_kv_heads",
+		[AL_DIM_HEAD_DIM] = "d_head",
+		[AL_DIM_FFN] = "d_ff",
+		[AL_DIM_VOCAB] = "vocab",
+		[AL_DIM_EXPERTS] = "n_experts",
+		[AL_DIM_ACTIVE_EXPERTS] = "n_active",
+	};
 
-	for (int i = 0; i < AL_DIM_GROUP; i++)
-		out->sizes[i] = symbol(q, names[i]);
+	for (int i = 0; i < AL_N_SIZES; i++)
+		out->sizes[i] = names[i] ? symbol(q, names[i]) : 0;
 	if (out->sizes[AL_DIM_KV_HEADS] == 0)
 		out->sizes[AL_DIM_KV_HEADS] = out->sizes[AL_DIM_HEADS];
 	if (out->sizes[AL_DIM_HEAD_DIM] == 0 && out->sizes[AL_DIM_HEADS] > 0)
