@@ -144,9 +144,11 @@ static size_t distance(const struct search *c, const struct al_operand *of)
 	return of->place > c->said.place ? of->place - c->said.place : c->said.place - of->place;
 }
 
+/* "8 %" is of its own sentence: of many numbers some two would give it. */
 static bool may_be(const struct search *c, const struct al_operand *of)
 {
 	return of->place != c->said.place && !(c->is_before && of->place > c->said.place)
+		&& (of->place >= c->first || al_significant_digits(&c->said.word) > 1)
 		&& of->word.value != c->said.word.value && of->word.value > of->word.half_unit;
 }
 

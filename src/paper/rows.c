@@ -256,7 +256,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 
 	if (head->meaning < AL_MEANS_SIZE || is_mixed
 		|| (row->is_quantized && head->meaning >= AL_MEANS_WEIGHTS) || s->n >= MOST_CELLS
-		|| !read_size(s, head, text, &cell))
+		|| !read_size(s, head, text, &cell) || al_ends_with(text, "%"))
 		return;
 	if (head->meaning == AL_MEANS_TOTAL && is_name(row, column, text))
 		return;
