@@ -335,7 +335,7 @@ static bool find_before(const struct al_sentence *s, size_t first, const struct 
 static size_t list_factors(const struct value *value, const struct al_word *printed, bool has_bits,
 	double out[6])
 {
-	const bool is_percent = printed->kind == AL_WORD_PERCENT;
+	const bool is_percent = *printed->family == '%'; /* "=65.9%", too */
 	size_t n = 0;
 
 	if (is_percent && !value->has_percent) {

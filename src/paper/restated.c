@@ -21,6 +21,7 @@ void al_paper_read_fractions(struct al_sentence *s)
 			continue;
 		*word = (struct al_word){.kind = AL_WORD_PERCENT,
 			.text = word->text,
+			.family = "%",
 			.line = word->line,
 			.value = 100 * (has_count ? word[-1].value : 1) / q,
 			.half_unit = 50 / (q * q)};
