@@ -14,12 +14,12 @@ struct al_kept {
 };
 
 /* `of`: a fingerprint of all that the results hang on; those of other work are dropped. The work
- * begins with the first result, or before it. On failure it may be closed, too. */
+ * begins with its first result, or with al_kept_begin. On failure it may be closed, too. */
 bool al_kept_open(struct al_kept *kept, const char *path, uint64_t of, size_t bytes,
 	struct al_error *err) AL_MUST_CHECK;
 /* The file stays unless it is empty or the work complete. Safe on a zeroed struct. */
 void al_kept_close(struct al_kept *kept, bool is_complete);
-/* What other files the results hang on is complete: a later run finds the work begun. */
+/* To be called when the other files of the work are complete: a later run finds it begun. */
 bool al_kept_begin(struct al_kept *kept, struct al_error *err) AL_MUST_CHECK;
 /* False: it is to be made, and added. */
 bool al_kept_next(struct al_kept *kept, void *out);

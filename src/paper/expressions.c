@@ -240,6 +240,7 @@ struct claim {
 	bool is_about, is_marked, has_nouns; /* is_marked: by "=" or a word */
 };
 
+/* A number of which nothing else is made. */
 static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
 {
 	struct scan c = {.s = s};
@@ -415,7 +416,7 @@ static bool is_half(const struct al_sentence *s, const struct value *value,
 		&& suspect->digits > 0 && cause && strcmp(cause, "half") == 0;
 }
 
-/* Wrong are sums, and what one digit explains, or half of a product in bytes. */
+/* A sum is wrong if it doesn't add up, others if a digit or half a product in bytes explains it. */
 static const char *find_cause(const struct al_sentence *s, const struct value *value,
 	const struct claim *claim, const struct al_paper_suspect *suspect, struct al_arena *arena)
 {
@@ -486,13 +487,12 @@ void al_paper_read_expressions(const struct al_sentence *s, struct al_paper_find
 			if (!judge(s, i, &value, &claim, out, counts))
 				break;
 		}
-		const bool is_sum = value.n_sums == value.n_operators;
 		const bool is_done = end > value.last
 			|| (find_in_brackets(s, value.end, &claim)
 				&& judge(s, i, &value, &claim, out, counts))
 			|| (find_before(s, i, &value, &claim)
 				&& judge(s, i, &value, &claim, out, counts));
-		if (!is_done && is_sum
+		if (!is_done && value.n_sums == value.n_operators
 			&& find_behind_words(s, skip_brackets(s, value.last), &claim))
 			judge(s, i, &value, &claim, out, counts);
 		i = end - 1;

@@ -26,7 +26,7 @@ static bool is_summary(const struct al_paper_grid *g, const char *label)
 	return false;
 }
 
-/* By the lowest line of a head that tells. */
+/* That of the lowest line of a head that has one. */
 enum al_meaning al_paper_grid_relation(const struct al_paper_grid *g, const char *name,
 	bool is_label)
 {

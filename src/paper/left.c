@@ -38,7 +38,7 @@ static double bits_of(const char *text, int reading)
 	return share * (n_formats > 0 ? sum / (double)n_formats : 16);
 }
 
-/* By the first cell that tells, a text or bits in a column of them, or by the latter alone. */
+/* By the first cell that gives bits: a text, or a number in a column of bits; or by these alone. */
 static void read_row(struct al_paper_number *out, const struct al_paper_grid *g, size_t row,
 	int reading)
 {

@@ -6,5 +6,5 @@
 /* q4_0 has 4 bits or, with its scales, 4.5; 50 %, or 0.5, are left or gone. */
 enum { AL_LEFT_READINGS = 5 };
 
-/* [n_rows], `half` 0 where a name tells nothing; in bits. */
+/* [n_rows], `half` 0 where a name gives none; in bits. */
 void al_paper_left_read(struct al_paper_number *out, const struct al_paper_grid *grid, int reading);

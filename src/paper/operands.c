@@ -132,7 +132,6 @@ void al_operands_add(struct al_operands *all, const struct al_sentence *s)
 bool al_nouns_match(const char *a, const char *b)
 {
 	const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
-
 	const char *longer = a[n] ? a : b;
 
 	return *a && *b && strncmp(a, b, n) == 0

@@ -1,5 +1,5 @@
 /* Rates and what they are of: "411,000 requests of 5,000 users, 82.2 requests per user", "10.2 GB
- * at 800 GB/s take 12.8 ms", "18.1 ms per token (55.2 tok/s)". Units alone say what follows. */
+ * at 800 GB/s take 12.8 ms", "18.1 ms per token (55.2 tok/s)". Only units decide. */
 #include "paper/derive.h"
 #include "paper/relating.h"
 #include "scenario/scenario.h"

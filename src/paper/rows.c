@@ -81,8 +81,9 @@ static bool read_ratio(const char *text, struct al_paper_cell *out)
 {
 	double heads = 0, kv_heads = 0;
 
-	out->printed = text + strcspn(text, "(0123456789");
-	sscanf(out->printed + (*out->printed == '('), "%lf %*1[:/,] %lf", &heads, &kv_heads);
+	out->printed = text + strcspn(text, "0123456789");
+	sscanf(out->printed, "%lf %*1[:/,] %lf", &heads, &kv_heads);
+	out->printed -= out->printed > text && out->printed[-1] == '(';
 	out->value = kv_heads > 0 ? heads / kv_heads : heads;
 	out->half = 0.5;
 	out->is_guess = kv_heads == 0 || strpbrk(text, "/,") != NULL;

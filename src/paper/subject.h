@@ -19,7 +19,7 @@ enum al_paper_size {
 	AL_DIM_GROUP, /* query heads of a key head */
 	AL_DIM_CACHED_LAYERS, /* with attention, in models of layers without it */
 	AL_DIM_SOME, /* "d": one of two widths, and no size of a model */
-	AL_DIM_FFN, /* this and the next ones: no part of attention, told in several ways */
+	AL_DIM_FFN, /* this and the next ones: no part of attention, counted in several ways */
 	AL_DIM_VOCAB,
 	AL_DIM_EXPERTS,
 	AL_DIM_ACTIVE_EXPERTS,

@@ -247,23 +247,25 @@ static void end_head(struct rows *t)
 /* Rules, and what else in a table is no cell's text; false where none is here. */
 static bool pass_over(struct reader *r, struct rows *t)
 {
-	enum { N_RULES = 7, N_ENDS = 11 }; /* the first ones are over the whole width; of heads */
 	static const struct {
 		const char *macro;
 		int n_groups;
-	} skipped[] = {{"\\toprule", 0}, {"\\midrule", 0}, {"\\bottomrule", 0}, {"\\botrule", 0},
-		{"\\hline", 0}, {"\\hdashline", 0}, {"\\specialrule", 3}, {"\\endfirsthead", 0},
-		{"\\endhead", 0}, {"\\endfoot", 0}, {"\\endlastfoot", 0}, {"\\cmidrule", 1},
-		{"\\cline", 1}, {"\\label", 1}, {"\\vspace", 1}, {"\\addlinespace", 0},
-		{"\\noalign", 1}, {"\\rowcolor", 1}, {"\\arrayrulecolor", 1}, {"\\caption", 1},
-		{"\\centering", 0}};
+		enum { OTHER, RULE, HEAD_END } kind; /* RULE: over the whole width */
+	} skipped[] = {{"\\toprule", 0, RULE}, {"\\midrule", 0, RULE}, {"\\bottomrule", 0, RULE},
+		{"\\botrule", 0, RULE}, {"\\hline", 0, RULE}, {"\\hdashline", 0, RULE},
+		{"\\specialrule", 3, RULE}, {"\\endfirsthead", 0, HEAD_END},
+		{"\\endhead", 0, HEAD_END}, {"\\endfoot", 0, HEAD_END},
+		{"\\endlastfoot", 0, HEAD_END}, {"\\cmidrule", 1, OTHER}, {"\\cline", 1, OTHER},
+		{"\\label", 1, OTHER}, {"\\vspace", 1, OTHER}, {"\\addlinespace", 0, OTHER},
+		{"\\noalign", 1, OTHER}, {"\\rowcolor", 1, OTHER}, {"\\arrayrulecolor", 1, OTHER},
+		{"\\caption", 1, OTHER}, {"\\centering", 0, OTHER}};
 
 	for (size_t i = 0; i < sizeof(skipped) / sizeof(*skipped); i++) {
 		if (!begins(r, skipped[i].macro))
 			continue;
 		r->at += strlen(skipped[i].macro);
-		t->has_rule |= i < N_ENDS;
-		if (i >= N_RULES && i < N_ENDS)
+		t->has_rule |= skipped[i].kind != OTHER;
+		if (skipped[i].kind == HEAD_END)
 			end_head(t);
 		take_option(r, '[', ']');
 		take_option(r, '(', ')');
