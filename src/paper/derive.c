@@ -4,6 +4,7 @@
 #include "paper/deriving.h"
 #include "paper/expressions.h"
 #include "paper/relations.h"
+#include "paper/sizes.h"
 #include "paper/within.h"
 #include "scenario/scenario.h"
 
@@ -275,9 +276,10 @@ static void name_unknown(const struct al_deriving *d, const struct al_paper_shee
 	d->counts->gaps++;
 }
 
-/* What a cell of a row states by itself: "14/18 (78 %)", "12.4 -> 9.1 (-27 %)". One over several
- * rows is read once. */
-static void read_cell(const struct al_deriving *d, size_t index, size_t column)
+/* What a cell of a row states by itself: "14/18 (78 %)", "12.4 -> 9.1 (-27 %)", "28 layers, 8 KV
+ * heads" of the row's model. One over several rows is read once. */
+static void read_cell(const struct al_deriving *d, size_t index, size_t column,
+	struct al_paper_topic topic)
 {
 	const struct al_paper_row *row = &d->sheet->table->rows[index];
 	struct al_sentence s = {.vocabulary = &d->sheet->subjects->vocabulary};
@@ -290,6 +292,7 @@ static void read_cell(const struct al_deriving *d, size_t index, size_t column)
 	while (al_sentence_add_line(&s, &words, rest, row->line, &rest))
 		;
 	al_paper_read_expressions(&s, d->out, d->counts);
+	al_paper_read_sizes(&s, d, d->sheet->subjects, &topic);
 	al_operands_add(&operands, &s);
 	al_paper_read_relations(&s, &operands, d->out, d->counts);
 }
@@ -298,12 +301,19 @@ static void read_cells(const struct al_deriving *d)
 {
 	const struct al_paper_sheet *s = d->sheet;
 
-	for (size_t i = s->n_heads > 0 ? s->n_heads : 1; i < s->table->n_rows; i++)
+	for (size_t i = s->n_heads > 0 ? s->n_heads : 1; i < s->table->n_rows; i++) {
+		struct al_paper_topic topic = {s->subject, 0};
 		for (size_t k = 0; k < s->table->rows[i].n_cells; k++) {
 			const bool *judged = al_paper_sheet_judged(s, i, k);
-			if (!judged[0] && !judged[1] && strpbrk(s->table->rows[i].cells[k], "(/="))
-				read_cell(d, i, k);
+			const char *text = s->table->rows[i].cells[k];
+			const struct al_paper_subject *named = al_paper_subject_find(s->subjects,
+				text);
+			topic.subject = named ? named : topic.subject;
+			if (!judged[0] && !judged[1]
+				&& (strpbrk(text, "(/=") || (topic.subject && strchr(text, ' '))))
+				read_cell(d, i, k, topic);
 		}
+	}
 }
 
 static bool is_mapped(const struct al_paper_map *map, size_t table)

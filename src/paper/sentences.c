@@ -15,6 +15,7 @@ struct reader {
 	struct al_sentence sentence;
 	struct al_operands operands; /* of the paragraph */
 	struct al_paper_topic topic;
+	bool begins; /* a paragraph */
 };
 
 static void read_sentence(struct reader *r)
@@ -22,6 +23,10 @@ static void read_sentence(struct reader *r)
 	const struct al_deriving *d = r->deriving;
 	struct al_sentence *s = &r->sentence;
 
+	if (r->begins && s->n > 0) {
+		al_paper_topic_age(&r->topic, 2);
+		r->begins = false;
+	}
 	al_paper_read_expressions(s, d->out, d->counts);
 	al_paper_read_stated(s, d, r->subjects, &r->topic);
 	al_paper_read_sizes(s, d, r->subjects, &r->topic);
@@ -71,6 +76,7 @@ static void read_line(struct reader *r, const struct al_paper_line *line, size_t
 		read_sentence(r);
 		if (line->is_of_table || indent_of(line, " \t\r") == line->length)
 			r->operands.n = 0;
+		r->begins |= !line->is_of_table && line->length == 0;
 		return;
 	}
 	if (begins_item(r->deriving->paper, line))

@@ -159,6 +159,32 @@ static void read_head(const struct al_paper_sheet *s, size_t column)
 		head->unit = head->facts.unit;
 }
 
+/* "KV" next to "Heads" are key heads where all its numbers are whole and no more than the heads. */
+static void read_kv(struct al_paper_sheet *s, size_t column)
+{
+	struct al_paper_head *head = &s->heads[column];
+	struct al_paper_cell kv, all;
+	size_t heads = 0;
+	bool fits = head->meaning == AL_MEANS_CACHE && !head->unit
+		&& strcmp(al_paper_normal(s->arena, head->text), "KV") == 0;
+
+	while (fits && heads < s->table->n_columns
+		&& (s->heads[heads].meaning != AL_MEANS_SIZE
+			|| s->heads[heads].size != AL_DIM_HEADS))
+		heads++;
+	fits = fits && heads < s->table->n_columns;
+	for (size_t i = s->n_heads; fits && i < s->table->n_rows; i++) {
+		const struct al_paper_row *row = &s->table->rows[i];
+		fits = !al_paper_cell_number(s->arena, al_paper_row_text(row, column), &kv)
+			|| (al_paper_cell_number(s->arena, al_paper_row_text(row, heads), &all)
+				&& !kv.unit && kv.digits == 0 && kv.value <= all.value);
+	}
+	if (!fits)
+		return;
+	head->meaning = AL_MEANS_SIZE;
+	head->size = AL_DIM_KV_HEADS;
+}
+
 /* ---- the caption ---- */
 
 /* The one model that it names: the words up to a comma or a bracket, the longest name first. */
@@ -286,6 +312,8 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 		read_head(sheet, i);
 		has_meaning |= sheet->heads[i].meaning >= AL_MEANS_SIZE;
 	}
+	for (size_t i = 0; i < t->n_columns; i++)
+		read_kv(sheet, i);
 	if (!sheet->subject && t->n_columns > 0)
 		sheet->subject = find_in_text(sheet, sheet->heads[0].text);
 	for (size_t i = sheet->n_heads; has_meaning && i < t->n_rows; i++) {

@@ -20,8 +20,11 @@ static int size_of(const struct sizes *t, const char *name)
 {
 	const struct al_paper_heads *found = al_paper_heads_find(t->v->heads, t->v->n_heads,
 		al_paper_normal(t->arena, name));
+	const bool is_setting = t->d->sheet && !name[1]; /* a row's "L=32" */
 
-	return found->meaning == AL_MEANS_SIZE && found->size != AL_DIM_SOME ? found->size : -1;
+	return found->meaning == AL_MEANS_SIZE && found->size != AL_DIM_SOME && !is_setting
+		? found->size
+		: -1;
 }
 
 /* The size that the words from `at` on name, the longest name first: "KV heads", "-layer",
@@ -93,7 +96,7 @@ static bool read_size(const struct sizes *t, size_t at, struct size *out)
 		? at
 		: end + (has_sign || al_sentence_is(s, end, "of"));
 
-	if (size < 0 || number >= s->n
+	if (size < 0 || number >= s->n || (is_first && size == AL_DIM_GROUP) /* "four GQA ratios" */
 		|| (s->words[number].kind != AL_WORD_NUMBER
 			&& !(has_sign && s->words[number].kind == AL_WORD_OTHER))
 		|| s->words[number].scale > 0
@@ -227,7 +230,8 @@ static bool holds_at(const struct sizes *t, size_t at, const struct al_paper_sub
 		return fits(out, subject, sizes[AL_DIM_HEADS] / sizes[AL_DIM_KV_HEADS]);
 	if (read_size(t, at, out))
 		return fits_size(out, subject);
-	return (is_named && fits_letter(t, at, subject, out)) || fits_total(t, at, subject, out);
+	return (is_named && !t->d->sheet && fits_letter(t, at, subject, out))
+		|| fits_total(t, at, subject, out);
 }
 
 /* The model that a size is of: "of" one behind it, the last one before it, one that comes soon, or
@@ -271,15 +275,26 @@ static void judge_elsewhere(struct sizes *t, const struct al_mention *models, si
 	}
 }
 
+void al_paper_topic_age(struct al_paper_topic *topic, size_t n_sentences)
+{
+	enum { MOST_AGE = 6 };
+
+	topic->age += n_sentences;
+	if (topic->age >= MOST_AGE)
+		topic->subject = NULL;
+}
+
 static void change_topic(struct al_paper_topic *topic, const struct al_mention *models, size_t n)
 {
-	enum { MOST_AGE = 2 };
 	const struct al_paper_subject *subject = n > 0 ? models[0].subject : topic->subject;
 
 	for (size_t i = 1; i < n; i++)
 		subject = models[i].subject == subject ? subject : NULL;
-	topic->age = n > 0 ? 0 : topic->age + 1;
-	topic->subject = topic->age < MOST_AGE ? subject : NULL;
+	topic->subject = subject;
+	if (n > 0)
+		topic->age = 0;
+	else
+		al_paper_topic_age(topic, 1);
 }
 
 void al_paper_read_sizes(const struct al_sentence *sentence, const struct al_deriving *deriving,

@@ -6,8 +6,11 @@
 /* The model that the sentences before were about. */
 struct al_paper_topic {
 	const struct al_paper_subject *subject; /* NULL: none, or more than one */
-	size_t age; /* sentences that name none since */
+	size_t age; /* sentences that name none since; a paragraph is as far as three */
 };
+
+/* It is forgotten after some sentences. */
+void al_paper_topic_age(struct al_paper_topic *topic, size_t n_sentences);
 
 /* Judges sizes of the models that the sentence names, or that of the topic, which it may change. */
 void al_paper_read_sizes(const struct al_sentence *sentence, const struct al_deriving *deriving,
