@@ -35,7 +35,8 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 double al_paper_form_slack(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
 	const bool is_rounded = r->form >= AL_FORM_PERCENT && r->form != AL_FORM_SUM
-		&& r->form != AL_FORM_INVERSE && r->form != AL_FORM_PRODUCT;
+		&& r->form != AL_FORM_INVERSE && r->form != AL_FORM_PRODUCT
+		&& r->form != AL_FORM_REST;
 
 	return is_exact(g, r) && !is_rounded ? 0 : 1;
 }
@@ -66,6 +67,8 @@ static double apply(enum al_paper_form form, double a, double b)
 	case AL_FORM_INVERSE:
 	case AL_FORM_RECIPROCAL:
 		return b / a;
+	case AL_FORM_REST:
+		return b - a;
 	case AL_FORM_LARGER:
 		return fmax(a / b, b / a);
 	default:
@@ -121,7 +124,8 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 		     high = al_paper_form_has_factor(r) ? r->factor.high : 2 * b->value - low;
 	if (a->half == 0 || b->half == 0 || (r->bases && r->bases[row] == row)
 		|| (r->left && a->value == b->value)
-		|| (r->form > AL_FORM_POINTS && (b->value <= b->half || a->value <= a->half)))
+		|| (r->form > AL_FORM_POINTS && r->form != AL_FORM_REST
+			&& (b->value <= b->half || a->value <= a->half)))
 		return false;
 	*out = (struct al_paper_range){INFINITY, -INFINITY};
 	for (int i = 0; i < 4; i++) {
@@ -148,6 +152,25 @@ static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r
 	return half < 0.05 * sum;
 }
 
+/* 1 or 100; of counts any other number that isn't small, as ranks and scores of ten are. */
+static bool fit_rest(const struct al_paper_grid *g, struct al_paper_relation *r, size_t first)
+{
+	enum { SMALL = 12 };
+
+	for (size_t i = first; i < g->n_rows; i++) {
+		const struct al_paper_number *a = al_paper_grid_at(g, i, r->a),
+					     *t = al_paper_grid_at(g, i, r->t);
+		if (a->half == 0 || t->half == 0 || g->is_summary[i])
+			continue;
+		const double sum = a->value + t->value, half = a->half + t->half + 1e-9;
+		const double of = fabs(sum - 1) < half ? 1 : fabs(sum - 100) < half ? 100 : sum;
+		r->is_plain = (of == 1 || of == 100) && half < 0.11 * of;
+		r->factor = (struct al_paper_range){of, of};
+		return r->is_plain || (is_exact(g, r) && sum >= SMALL);
+	}
+	return false;
+}
+
 /* Settings may be in proportion: 1, 2 and 4 devices for 8, 16 and 32 sequences. */
 static void find_plain(const struct al_paper_grid *g, struct al_paper_relation *r)
 {
@@ -170,6 +193,8 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 
 	if (r->form == AL_FORM_SHARE)
 		return fit_share(g, r);
+	if (r->form == AL_FORM_REST)
+		return fit_rest(g, r, first);
 	for (size_t i = first; i < g->n_rows && n_other <= 2; i++) {
 		const struct al_paper_number *a = al_paper_grid_at(g, i, r->a),
 					     *t = al_paper_grid_at(g, i, r->t);
@@ -202,14 +227,15 @@ bool al_paper_form_is_possible(const struct al_paper_grid *g, const struct al_pa
 	bool is_named)
 {
 	const struct al_paper_grid_column *t = &g->columns[r->t];
-	const bool is_of_terms = r->form >= AL_FORM_SUM || r->form == AL_FORM_DIFFERENCE;
-	const bool is_of_any = (r->form >= AL_FORM_PRODUCT && r->form < AL_FORM_SUM)
+	const bool is_of_terms = r->form >= AL_FORM_REST || r->form == AL_FORM_DIFFERENCE;
+	const bool is_of_any = (r->form >= AL_FORM_PRODUCT && r->form < AL_FORM_REST)
 		|| (is_named && r->form <= AL_FORM_POINTS);
 
 	if (t->is_whole && !*t->unit && !r->left && r->form != AL_FORM_SUM && !is_of_any
 		&& !is_exact(g, r))
 		return false;
-	if (r->form == AL_FORM_POINTS && g->columns[r->a].is_integral)
+	if ((r->form == AL_FORM_POINTS && g->columns[r->a].is_integral)
+		|| (r->form == AL_FORM_REST && t->has_signs))
 		return false;
 	/* "Accuracy (%)" may have an "Avg." without it */
 	const char *unit = is_of_terms && (*t->unit || !is_named) ? t->unit : g->columns[r->a].unit;
@@ -253,7 +279,7 @@ double al_paper_form_spread(const struct al_paper_grid *g, const struct al_paper
 		return freedom_of_sum(g, r, row, range->high - range->low, is_named);
 	if (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL)
 		return (r->is_plain ? 1 : 0.1) * value; /* what is measured grows so evenly */
-	if (is_named)
+	if (is_named && r->form != AL_FORM_REST)
 		return r->form == AL_FORM_RATIO || r->form == AL_FORM_INVERSE
 				|| r->form == AL_FORM_LARGER
 			? fmin(value, fabs(value - 1))
@@ -290,6 +316,8 @@ const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_pa
 		return al_format(g->arena, "%s times %.4g", a->text, factor);
 	if (r->form == AL_FORM_RECIPROCAL)
 		return al_format(g->arena, "%.4g over %s", factor, a->text);
+	if (r->form == AL_FORM_REST)
+		return al_format(g->arena, "what %s leaves of %.4g", a->text, factor);
 	const bool is_turned = r->form == AL_FORM_LARGER && !r->bases && !r->left
 		&& b->value > a->value;
 	return al_format(g->arena, "%s of %s%s and %s%s", operations[r->form],

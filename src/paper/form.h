@@ -16,6 +16,7 @@ enum al_paper_form {
 	AL_FORM_SHARE, /* of the sum of a in all rows, in percent */
 	AL_FORM_MULTIPLE, /* of a by one factor in all rows */
 	AL_FORM_RECIPROCAL, /* one number in all rows over a */
+	AL_FORM_REST, /* one number in all rows less a */
 	AL_FORM_SUM,
 	AL_FORM_MEAN,
 	AL_N_FORMS,
@@ -42,7 +43,7 @@ struct al_paper_relation {
 
 static inline bool al_paper_form_has_factor(const struct al_paper_relation *r)
 {
-	return r->form >= AL_FORM_SHARE && r->form <= AL_FORM_RECIPROCAL;
+	return r->form >= AL_FORM_SHARE && r->form <= AL_FORM_REST;
 }
 
 bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column);

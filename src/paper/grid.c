@@ -332,14 +332,22 @@ static void read_column(struct al_paper_grid *g, size_t k)
 	column->unit = unit_of(g, k);
 }
 
-/* The label of a row is the first text of it that is no number. */
+/* The first text of a row, or in the columns next to it the one that says what it is of others. */
+static const char *label_of(const struct al_paper_grid *g, const struct al_paper_row *row)
+{
+	for (size_t k = 1; k < row->n_cells && !al_number_length(row->cells[k]); k++)
+		if (is_summary(g, row->cells[k]))
+			return row->cells[k];
+	return row->n_cells > 0 ? row->cells[0] : "";
+}
+
 static void read_names(struct al_paper_grid *g)
 {
 	const struct al_paper_table *t = g->sheet->table;
 
 	for (size_t i = 0; i + g->sheet->n_heads < t->n_rows; i++) {
 		const struct al_paper_row *row = &t->rows[g->sheet->n_heads + i];
-		const char *label = row->n_cells > 0 ? row->cells[0] : "";
+		const char *label = label_of(g, row);
 		*(g->is_turned ? &g->columns[i].name : &g->labels[i]) = label;
 	}
 	for (size_t k = 0; k < t->n_columns; k++)

@@ -2,8 +2,8 @@
 #include "paper/trial.h"
 
 enum {
-	OF_CHANGE = AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(SUM)
-		| AL_BIT(MEAN)
+	OF_CHANGE = AL_BIT(DIFFERENCE) | AL_BIT(POINTS) | AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(REST)
+		| AL_BIT(SUM) | AL_BIT(MEAN)
 };
 
 /* Others follow from numbers that aren't changes or factors themselves; factors from changes,
@@ -113,35 +113,38 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 							    : r->is_sure ? 0.6
 									 : 0.9)
 				+ r->unlikely + log10(n_candidates(w, r));
-	return trial->n_hold >= 4 && 3 * trial->n_near <= trial->n_hold && trial->n_fail <= most
-		&& trial->digits >= 0.4 * (double)trial->n_hold
+	const bool is_rest = r->form == AL_FORM_REST && r->is_plain && trial->n_fail == 0;
+	return trial->n_hold >= (is_rest ? 2 : 4) && 3 * trial->n_near <= trial->n_hold
+		&& trial->n_fail <= most && trial->digits >= 0.4 * (double)trial->n_hold
 		&& trial->digits >= (al_paper_form_has_factor(r) ? 3 + columns
 				   : w->named >> r->form & 1	 ? 3 + 2 * columns
 								 : 4 + 3 * columns);
 }
 
 /* A value again is evidence of what is named as far as it is shown more exactly, and a factor takes
- * one row to be known. */
+ * one row to be known. What is judged already isn't of other rows, too. */
 bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
 	struct al_trial *out)
 {
 	const double share = al_paper_form_slack(&w->grid, r);
-	const bool is_multiple = !r->is_plain
-		&& (r->form == AL_FORM_MULTIPLE || r->form == AL_FORM_RECIPROCAL),
-		   is_named = w->named >> r->form & 1 || is_multiple;
+	const bool has_factor = al_paper_form_has_factor(r) && r->form != AL_FORM_SHARE,
+		   is_named = w->named >> r->form & 1;
 	double last = NAN, shown = 0, most = 0;
 
 	*out = (struct al_trial){0};
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		const struct al_paper_number *t = al_related_at(w, i, r->t);
 		struct al_paper_range range;
-		if (w->grid.is_summary[i] || !al_related_expect(w, r, i, &range))
+		if (w->grid.is_summary[i] || (w->grid.is_turned && *t->is_judged && !is_named)
+			|| !al_related_expect(w, r, i, &range))
 			continue;
 		if (al_related_range(t, &range, share * t->half)) {
 			const double again = t->value == last ? shown : 0;
-			shown = is_named ? fmax(again, digits_of(w, r, i, &range, true)) : 0;
+			shown = is_named || has_factor
+				? fmax(again, digits_of(w, r, i, &range, is_named || !r->is_plain))
+				: 0;
 			const double digits = fmax(shown - again,
-				is_multiple ? 0 : digits_of(w, r, i, &range, false));
+				has_factor ? 0 : digits_of(w, r, i, &range, false));
 			out->n_hold++;
 			out->digits += digits;
 			most = fmax(most, digits);
@@ -154,6 +157,6 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 		} else
 			return false;
 	}
-	out->digits -= is_multiple ? most : 0;
+	out->digits -= has_factor && !r->is_plain ? most : 0;
 	return is_enough(w, r, out);
 }

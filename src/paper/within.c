@@ -1,7 +1,8 @@
 /* Relations within a table, for which no model is needed: a column that is the difference, ratio or
- * product of two others, a multiple of one, the sum or mean of those next to it, or a share of the
- * row of reference; and rows that are called such a thing, in the table turned. One that holds in
- * nearly all rows is meant, and the row in which it fails is named. */
+ * product of two others, a multiple of one or what one leaves of a whole, the sum or mean of those
+ * next to it, or a share of the row of reference; and rows that are called such a thing, in the
+ * table turned. One that holds in nearly all rows is meant, and the row in which it fails is
+ * named. */
 #include "paper/within.h"
 
 #include "paper/trial.h"
@@ -21,7 +22,7 @@ enum {
 		| AL_BIT(FALL) | AL_BIT(RISE) | AL_BIT(INVERSE),
 	OF_TWO = (OF_BASE & ~AL_BIT(INVERSE)) | AL_BIT(LARGER) | AL_BIT(PRODUCT),
 	OF_LEFT = AL_BIT(RATIO) | AL_BIT(PERCENT) | AL_BIT(FALL) | AL_BIT(INVERSE),
-	OF_ONE = AL_BIT(SHARE) | AL_BIT(MULTIPLE) | AL_BIT(RECIPROCAL),
+	OF_ONE = AL_BIT(SHARE) | AL_BIT(MULTIPLE) | AL_BIT(RECIPROCAL) | AL_BIT(REST),
 };
 
 /* ---- findings ---- */
@@ -159,7 +160,8 @@ static bool try_all(const struct al_related *w, struct al_paper_relation *r, str
 static void judge(struct al_related *w, struct al_paper_relation r)
 {
 	const bool is_named = w->named >> r.form & 1;
-	const bool needs_name = w->pass == AL_PASS_IS_NAMED || w->grid.is_turned || r.base
+	const bool needs_name = w->pass == AL_PASS_IS_NAMED || r.base
+		|| (w->grid.is_turned && r.form != AL_FORM_REST)
 		|| (AL_BIT_OF(r.form) & (r.bases ? OF_NAMED_BASE : OF_NAMED));
 	struct al_trial trial;
 
@@ -196,8 +198,6 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 		: AL_MEANS_NOTHING;
 	const bool is_change = meaning == AL_MEANS_CHANGE || meaning == AL_MEANS_RATIO;
 
-	if (w->grid.is_turned && meaning == AL_MEANS_NOTHING)
-		return 0;
 	if (strcmp(column->unit, "x") == 0 && meaning != AL_MEANS_MEAN)
 		return OF_FACTOR;
 	if (al_find_name(column->unit, points, 3) >= 0)
@@ -209,9 +209,9 @@ static unsigned forms_of(const struct al_related *w, size_t t)
 					|| t >= w->grid.n_columns))))
 		return OF_PERCENT;
 	if (meaning == AL_MEANS_NOTHING)
-		return column->has_signs       ? AL_BIT(DIFFERENCE)
-			: *column->unit == '%' ? AL_BIT(SHARE)
-					       : 0;
+		return column->has_signs			     ? AL_BIT(DIFFERENCE)
+			: *column->unit == '%' && !w->grid.is_turned ? AL_BIT(SHARE)
+								     : 0;
 	return forms[meaning];
 }
 
@@ -310,7 +310,7 @@ static void judge_sources(struct al_related *w, struct al_paper_relation r)
 			judge_of_bases(w, r);
 		if (r.t >= n && k > 0 && k < n)
 			continue;
-		if (form & OF_ONE && a->most > 1.5 * a->least)
+		if (form & OF_ONE && (r.form == AL_FORM_REST || a->most > 1.5 * a->least))
 			judge(w, r);
 		if (form & (AL_BIT(PERCENT) | AL_BIT(DIFFERENCE)) && r.t < n)
 			judge_of_pair(w, r);
@@ -341,8 +341,7 @@ static void judge_all(struct al_related *w)
 	for (size_t k = 2 * w->grid.n_columns; k-- > 0;) {
 		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
 		w->named = w->forms[t];
-		const bool is_wanted = w->named
-			|| (w->pass != AL_PASS_IS_NAMED && !w->grid.is_turned);
+		const bool is_wanted = w->named || w->pass != AL_PASS_IS_NAMED;
 		if (!is_wanted || is_label(w, t) || !isfinite(w->grid.columns[t].least)
 			|| (w->grid.columns[t].span == 0 && !w->named))
 			continue;
