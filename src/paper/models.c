@@ -21,18 +21,26 @@ static struct al_paper_model *add(struct al_paper_subjects *s, const char *word,
 	return model;
 }
 
+/* Of the first two characters that count, in small letters. */
+static size_t begin_of(const char *name, size_t *next)
+{
+	const char *second = *name ? name + 1 + strspn(name + 1, "-_ ") : name;
+
+	*next = (size_t)tolower((unsigned char)*second) & 127;
+	return (size_t)tolower((unsigned char)*name) & 127;
+}
+
 static void add_name(struct al_paper_subjects *s, struct al_paper_model *model, const char *name)
 {
 	const char **names = al_new_array(s->arena, const char *, model->n_names + 1);
+	size_t next;
+	const size_t first = begin_of(name, &next);
 
 	for (size_t i = 0; i < model->n_names; i++)
 		names[i] = model->names[i];
 	names[model->n_names++] = name;
 	model->names = names;
-	if (isalpha((unsigned char)name[0]) && isalpha((unsigned char)name[1]))
-		s->begins[(name[0] | 32) - 'a'][(name[1] | 32) - 'a'] = true;
-	else
-		s->has_other_names = true;
+	s->begins[first][next] = true;
 }
 
 /* {"names": [...], "use": "llama-3-8b"} or {"names": [...], "config": {...}, "source": "..."} */
@@ -208,10 +216,10 @@ bool al_paper_model_may_be(const struct al_paper_subjects *s, const char *label)
 {
 	const char *slash = strchr(label, ' ') ? NULL : strrchr(label, '/');
 	const char *p = slash ? slash + 1 : label;
+	size_t next;
+	const size_t first = begin_of(p, &next);
 
-	return vendor_length(&s->vocabulary, p) > 0 || s->has_other_names
-		|| (isalpha((unsigned char)p[0]) && isalpha((unsigned char)p[1])
-			&& s->begins[(p[0] | 32) - 'a'][(p[1] | 32) - 'a']);
+	return vendor_length(&s->vocabulary, p) > 0 || s->begins[first][next];
 }
 
 struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label)

@@ -163,7 +163,7 @@ static bool read_groups(const struct sizes *t, size_t at, struct size *out)
 	return al_sentence_has_any(s, at > NEAR ? at - NEAR : 0, at + 3 + NEAR, AL_WORDS_GROUPS);
 }
 
-/* "$L=80$, $D=128$", "128 dim". */
+/* "$L=80$, $D=128$"; "128 dim" next to others. */
 static bool fits_letter(const struct sizes *t, size_t at, const struct al_paper_subject *subject,
 	struct size *out)
 {
@@ -181,7 +181,7 @@ static bool fits_letter(const struct sizes *t, size_t at, const struct al_paper_
 	*out = size_at(t, at, at + 1, AL_DIM_LAYERS);
 	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
 		if ((has_sign ? at > 1 && al_sentence_has(t->s, at - 2, letters[i].words)
-			      : is_first && letters[i].words == AL_WORDS_LETTERS_D
+			      : is_first && t->d->n > 0 && letters[i].words == AL_WORDS_LETTERS_D
 					    && al_sentence_has(t->s, at + 1, letters[i].words))
 			&& fits(out, subject, subject->sizes[letters[i].size]))
 			return true;
