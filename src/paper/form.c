@@ -122,7 +122,9 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 		     low = al_paper_form_has_factor(r) ? r->factor.low
 						       : b->value - rounding_of(g, r, r->b, b),
 		     high = al_paper_form_has_factor(r) ? r->factor.high : 2 * b->value - low;
-	if (a->half == 0 || b->half == 0 || (r->bases && r->bases[row] == row)
+	if (a->half == 0 || b->half == 0
+		|| (r->bases
+			&& (r->bases[row] == row || (r->form == AL_FORM_FALL && b->value == 100)))
 		|| (r->left && a->value == b->value)
 		|| (r->form > AL_FORM_POINTS && r->form != AL_FORM_REST
 			&& (b->value <= b->half || a->value <= a->half)))

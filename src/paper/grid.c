@@ -177,7 +177,8 @@ static const char *trimmed(struct al_arena *arena, const char *text, size_t n)
 static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 	struct al_paper_number *out)
 {
-	static const char *const spreads[] = {"\u00b1", "[", "_"};
+	static const char *const spreads[] = {"\u00b1", "[", "_"},
+				 *const marks[] = {"*", "\u2020", "\u2021"};
 	const char *end = text + n, *note = memchr(text, '^', n), *times = text;
 
 	for (size_t i = 0; i < sizeof(spreads) / sizeof(*spreads); i++) {
@@ -193,6 +194,8 @@ static void read_first(struct al_paper_grid *g, const char *text, size_t n,
 		? trimmed(g->arena, times, (size_t)(end - times))
 		: "";
 	const size_t length = al_number_length(factor);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+		out->is_marked |= strstr(text, marks[i]) != NULL;
 	out->text = length > 0 && !factor[length] /* "x2.1" */
 		? al_format(g->arena, "%sx", factor)
 		: trimmed(g->arena, text, (size_t)(end - text));

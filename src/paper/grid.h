@@ -9,6 +9,7 @@ struct al_paper_number {
 	const char *text;
 	bool *is_judged; /* of the cell, however the table is turned */
 	size_t line;
+	bool is_marked; /* by a star or a dagger: a note may say that it is of something else */
 };
 
 struct al_paper_grid_column {

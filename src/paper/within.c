@@ -71,8 +71,8 @@ static void tell(struct al_related *w, const struct al_paper_relation *r,
 	const struct al_paper_number *t = al_related_at(w, row, r->t);
 	struct al_paper_range range;
 
-	if (w->is_told[row] || *t->is_judged || is_of_other_form(w, r, row) || is_cut_off(w, r, row)
-		|| !al_paper_form_expect(&w->grid, r, row, &range))
+	if (w->is_told[row] || *t->is_judged || t->is_marked || is_of_other_form(w, r, row)
+		|| is_cut_off(w, r, row) || !al_paper_form_expect(&w->grid, r, row, &range))
 		return;
 	const double right = (range.low + range.high) / 2;
 	/* a fall may be printed as what was won, and of what is measured three roundings differ */
@@ -266,8 +266,10 @@ static void judge_of_bases(struct al_related *w, struct al_paper_relation r)
 /* What the names of rows leave, of 16 bits or of 32. */
 static void judge_left(struct al_related *w, struct al_paper_relation r)
 {
-	static const struct al_paper_number bits[] = {{16, 1e-9, 0, "16 bits", NULL, 0},
-		{32, 1e-9, 0, "32 bits", NULL, 0}};
+	static const struct al_paper_number bits[] = {{.value = 16,
+							      .half = 1e-9,
+							      .text = "16 bits"},
+		{.value = 32, .half = 1e-9, .text = "32 bits"}};
 
 	for (size_t i = 0; i < 2 * AL_LEFT_READINGS; i++) {
 		r.left = w->left[i / 2];
