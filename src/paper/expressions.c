@@ -3,217 +3,9 @@
  * read to its end is passed over. */
 #include "paper/expressions.h"
 
-#include <ctype.h>
-
+#include "paper/arithmetic.h"
 #include "paper/derive.h"
 #include "scenario/scenario.h"
-
-/* K may be 1,000 or 1,024, and so may that of KB. */
-struct scales {
-	bool has_binary_counts, has_binary_bytes;
-};
-
-struct value {
-	double low, point, high;
-	size_t last, end; /* the words behind its last number, and behind what that is of */
-	size_t n_operators, n_sums; /* of these: + */
-	double unit; /* of its numbers; 0: they have none */
-	const char *family;
-	bool has_percent, has_bits, has_nouns; /* "layers"; remarks in brackets are none */
-};
-
-struct scan {
-	const struct al_sentence *s;
-	struct scales scales;
-	int depth;
-};
-
-/* ---- numbers ---- */
-
-static double scale_of(const struct al_word *word, struct scales scales)
-{
-	const bool is_of_bytes = strcmp(word->family, "bytes") == 0;
-	const bool is_binary = is_of_bytes ? scales.has_binary_bytes
-					   : scales.has_binary_counts && !*word->family;
-
-	const double thousands = word->scale > 1 ? log10(word->scale) / 3 : 0;
-	return is_binary && fabs(thousands - rint(thousands)) < 1e-9 ? pow(1.024, rint(thousands))
-								     : 1;
-}
-
-static bool is_number(const struct al_sentence *s, size_t i)
-{
-	return i < s->n && s->words[i].kind >= AL_WORD_NUMBER && s->words[i].value > 0;
-}
-
-/* "(K and V)", or where it would begin. */
-static size_t skip_brackets(const struct al_sentence *s, size_t i)
-{
-	enum { MOST = 8 };
-	size_t end = i + 1;
-
-	if (!al_sentence_is(s, i, "("))
-		return i;
-	while (end < s->n && end < i + MOST
-		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/")
-			|| (s->words[end].kind == AL_WORD_OTHER && s->words[end].is_joined
-				&& end > i + 1)
-			|| al_sentence_is(s, end, "+"))
-		&& !al_sentence_has(s, end, AL_WORDS_TIMES))
-		end++;
-	return end > i + 1 && al_sentence_is(s, end, ")") ? end + 1 : i;
-}
-
-/* Behind what a number is of: "layers", "-bit", "bits/byte", "bytes (K and V)". */
-static size_t skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
-{
-	enum { MOST = 4 };
-
-	for (size_t n = 0; n < MOST && i < s->n; n++) {
-		const bool is_per = al_sentence_is(s, i, "/")
-			&& (n > 0 || s->words[i - 1].scale > 0
-				|| al_sentence_has(s, i + 1, AL_WORDS_NOUNS));
-		const bool is_joint = (al_sentence_is(s, i, "-") || is_per) && s->words[i].is_joined
-			&& i + 1 < s->n && s->words[i + 1].kind == AL_WORD_LETTERS;
-		i += is_joint;
-		if (s->words[i].kind != AL_WORD_LETTERS || al_sentence_has(s, i, AL_WORDS_OPERATORS)
-			|| al_sentence_has(s, i, AL_WORDS_NOUN_ENDS))
-			break;
-		*has_bits |= al_sentence_has(s, i, AL_WORDS_BITS);
-		i++;
-	}
-	return skip_brackets(s, i);
-}
-
-static bool read_number(const struct scan *c, size_t at, struct value *out)
-{
-	const struct al_word *word = &c->s->words[at];
-
-	if (!is_number(c->s, at))
-		return false;
-	const double scale = scale_of(word, c->scales);
-	*out = (struct value){(word->value - word->half_unit) * scale, word->value * scale,
-		(word->value + word->half_unit) * scale, at + 1, at + 1,
-		.unit = word->scale * scale, .family = word->family,
-		.has_percent = word->kind == AL_WORD_PERCENT};
-	/* "3e5", "2nd", "2(3)", but "2\\,bytes"; "59 5" is a number in two pieces */
-	const struct al_word *next = at + 1 < c->s->n ? word + 1 : NULL;
-	if (next && (next->kind > AL_WORD_SIGN || (next->is_joined && *next->text == '(')))
-		return false;
-	if (next && next->is_joined && next->kind == AL_WORD_LETTERS
-		&& (strlen(next->text) < 4 || !isalpha((unsigned char)*next->text))
-		&& !(next->text[1] && al_sentence_has(c->s, at + 1, AL_WORDS_NOUNS))
-		&& !al_sentence_has(c->s, at + 1, AL_WORDS_OPERATORS)
-		&& !al_sentence_has(c->s, at + 1, AL_WORDS_EQUALS))
-		return false;
-	out->end = skip_noun(c->s, at + 1, &out->has_bits);
-	out->has_nouns = out->end > skip_brackets(c->s, at + 1);
-	return true;
-}
-
-/* ---- expressions ---- */
-
-static bool read_sum(struct scan *c, size_t at, struct value *out);
-
-static bool read_atom(struct scan *c, size_t at, struct value *out)
-{
-	enum { MOST_DEPTH = 8 };
-
-	if (!al_sentence_is(c->s, at, "("))
-		return read_number(c, at + al_sentence_is(c->s, at, "~"), out);
-	if (++c->depth > MOST_DEPTH || !read_sum(c, at + 1, out)
-		|| !al_sentence_is(c->s, out->end, ")"))
-		return false;
-	/* "(1.6)²" */
-	if (out->end + 1 < c->s->n && c->s->words[out->end + 1].is_joined
-		&& (unsigned char)*c->s->words[out->end + 1].text >= 128
-		&& !al_sentence_has(c->s, out->end + 1, AL_WORDS_OPERATORS))
-		return false;
-	out->last = out->end + 1;
-	out->end = skip_noun(c->s, out->last, &out->has_bits);
-	c->depth--;
-	return true;
-}
-
-static bool read_power(struct scan *c, size_t at, struct value *out)
-{
-	struct value exponent;
-
-	if (!read_atom(c, at, out))
-		return false;
-	if (!al_sentence_is(c->s, out->end, "^"))
-		return true;
-	if (!read_atom(c, out->end + 1, &exponent) || exponent.high > 64)
-		return false;
-	out->low = pow(out->low, out->low < 1 ? exponent.high : exponent.low);
-	out->point = pow(out->point, exponent.point);
-	out->high = pow(out->high, out->high < 1 ? exponent.low : exponent.high);
-	out->last = exponent.last;
-	out->end = exponent.end;
-	out->has_bits |= exponent.has_bits;
-	out->n_operators++;
-	return true;
-}
-
-static void join(struct value *out, const struct value *other)
-{
-	out->last = other->last;
-	out->end = other->end;
-	out->n_operators += other->n_operators + 1;
-	out->n_sums += other->n_sums;
-	out->family = other->unit > 0 ? other->family : out->family;
-	out->unit = fmax(out->unit, other->unit);
-	out->has_percent |= other->has_percent;
-	out->has_bits |= other->has_bits;
-	out->has_nouns |= other->has_nouns;
-}
-
-static bool read_product(struct scan *c, size_t at, struct value *out)
-{
-	struct value factor;
-
-	if (!read_power(c, at, out))
-		return false;
-	while (al_sentence_has(c->s, out->end, AL_WORDS_TIMES)
-		|| al_sentence_has(c->s, out->end, AL_WORDS_DIVIDED)) {
-		const bool divides = al_sentence_has(c->s, out->end, AL_WORDS_DIVIDED);
-		if (!read_power(c, out->end + 1, &factor) || (divides && factor.low <= 0))
-			return false;
-		out->low *= divides ? 1 / factor.high : factor.low;
-		out->point *= divides ? 1 / factor.point : factor.point;
-		out->high *= divides ? 1 / factor.low : factor.high;
-		join(out, &factor);
-	}
-	return true;
-}
-
-/* "8-16" is a range. */
-static bool is_minus(const struct al_sentence *s, size_t i)
-{
-	return al_sentence_has(s, i, AL_WORDS_MINUS)
-		&& !(s->words[i].is_joined && i + 1 < s->n && s->words[i + 1].is_joined);
-}
-
-static bool read_sum(struct scan *c, size_t at, struct value *out)
-{
-	struct value term;
-
-	if (!read_product(c, at, out))
-		return false;
-	while (al_sentence_is(c->s, out->end, "+") || is_minus(c->s, out->end)) {
-		const bool is_plus = al_sentence_is(c->s, out->end, "+");
-		if (!read_product(c, out->end + 1, &term))
-			return false;
-		/* "4 + 0.75 GB": the unit is that of both */
-		const double shared = out->unit == 0 && term.unit > 0 ? term.unit : 1;
-		out->low = out->low * shared + (is_plus ? term.low : -term.high);
-		out->point = out->point * shared + (is_plus ? term.point : -term.point);
-		out->high = out->high * shared + (is_plus ? term.high : -term.low);
-		join(out, &term);
-		out->n_sums += is_plus;
-	}
-	return true;
-}
 
 /* No other number, name or operator is before it; "8 heads of 64 + 2" has one. */
 static bool begins_here(const struct al_sentence *s, size_t i)
@@ -222,7 +14,8 @@ static bool begins_here(const struct al_sentence *s, size_t i)
 
 	if (i == 0)
 		return true;
-	if (s->words[i - 1].kind > AL_WORD_SIGN || al_sentence_is(s, i - 1, ")")
+	if ((s->words[i - 1].kind > AL_WORD_SIGN && !al_sentence_is_of_name(s, i - 1))
+		|| al_sentence_is(s, i - 1, ")")
 		|| (al_sentence_has(s, i - 1, AL_WORDS_OPERATORS)
 			&& !al_sentence_is(s, i - 1, "*")))
 		return false;
@@ -243,10 +36,11 @@ struct claim {
 /* A number of which nothing else is made. */
 static bool read_claim(const struct al_sentence *s, size_t i, struct claim *out)
 {
-	struct scan c = {.s = s};
-	struct value value;
+	struct al_arithmetic value;
 
-	if (i >= s->n || !is_number(s, i) || !read_sum(&c, i, &value) || value.n_operators > 0)
+	if (!al_arithmetic_is_number(s, i)
+		|| !al_arithmetic_read(s, i, (struct al_arithmetic_scales){0}, &value)
+		|| value.n_operators > 0)
 		return false;
 	out->printed = &s->words[i];
 	out->end = value.end;
@@ -268,14 +62,13 @@ static size_t skip_equals(const struct al_sentence *s, size_t i, bool *is_about)
 /* "= 512", "= 4 x 128 = 512", of which the last number is found next. */
 static bool find_behind_equals(const struct al_sentence *s, size_t i, struct claim *out)
 {
-	struct scan c = {.s = s};
-	struct value value;
+	struct al_arithmetic value;
 
 	*out = (struct claim){.is_marked = true};
 	for (size_t next; (next = skip_equals(s, i, &out->is_about)) > i; i = value.end) {
 		if (read_claim(s, next, out))
 			return true;
-		if (!read_sum(&c, next, &value))
+		if (!al_arithmetic_read(s, next, (struct al_arithmetic_scales){0}, &value))
 			return false;
 	}
 	return false;
@@ -288,7 +81,7 @@ static bool find_behind_words(const struct al_sentence *s, size_t first, struct 
 
 	*out = (struct claim){0};
 	for (size_t i = first; i < s->n && i < first + MOST; i++) {
-		if (is_number(s, i))
+		if (al_arithmetic_is_number(s, i))
 			return out->is_marked && read_claim(s, i, out);
 		if (!al_sentence_has(s, i, AL_WORDS_TOTAL_LINKS))
 			return false;
@@ -298,19 +91,22 @@ static bool find_behind_words(const struct al_sentence *s, size_t first, struct 
 	return false;
 }
 
-/* "13/20 (65 %)". */
-static bool find_in_brackets(const struct al_sentence *s, size_t i, struct claim *out)
+/* "13/20 (65 %)", "(13/20, 65 %)". */
+static bool find_in_brackets(const struct al_sentence *s, size_t i, bool is_in_brackets,
+	struct claim *out)
 {
 	*out = (struct claim){0};
-	return al_sentence_is(s, i, "(")
+	return (al_sentence_is(s, i, "(")
+		       || (is_in_brackets && al_sentence_is(s, i, ",") && i + 1 < s->n
+			       && s->words[i + 1].kind == AL_WORD_PERCENT))
 		&& read_claim(s, skip_equals(s, i + 1, &out->is_about), out)
 		&& (al_sentence_is(s, out->end, ")") || al_sentence_is(s, out->end, ",")
 			|| al_sentence_is(s, out->end, ";"));
 }
 
 /* "784 heads (28 x 28)", "64 KB = 2 x 32 KB", "12 samples: 4 x 3". */
-static bool find_before(const struct al_sentence *s, size_t first, const struct value *value,
-	struct claim *out)
+static bool find_before(const struct al_sentence *s, size_t first,
+	const struct al_arithmetic *value, struct claim *out)
 {
 	enum { MOST = 8 };
 	const bool is_whole = al_sentence_is(s, first, "(")
@@ -333,8 +129,8 @@ static bool find_before(const struct al_sentence *s, size_t first, const struct 
 
 /* What the expression is in the unit of the number: bits are an eighth of bytes, and a number may
  * have its unit behind "=" alone. */
-static size_t list_factors(const struct value *value, const struct al_word *printed, bool has_bits,
-	double out[6])
+static size_t list_factors(const struct al_arithmetic *value, const struct al_word *printed,
+	bool has_bits, double out[6])
 {
 	const bool is_percent = *printed->family == '%'; /* "=65.9%", too */
 	size_t n = 0;
@@ -358,11 +154,10 @@ static size_t list_factors(const struct value *value, const struct al_word *prin
 
 enum { N_READINGS = 4 };
 
-static bool read_as(const struct al_sentence *s, size_t at, int reading, struct scan *c,
-	struct value *out)
+static bool read_as(const struct al_sentence *s, size_t at, struct al_arithmetic_scales scales,
+	struct al_arithmetic *out)
 {
-	*c = (struct scan){s, {reading & 1, reading & 2}, 0};
-	return read_sum(c, at, out) && out->n_operators > 0 && out->low > 0;
+	return al_arithmetic_read(s, at, scales, out) && out->n_operators > 0 && out->low > 0;
 }
 
 /* The best verdict of all readings, and the value in it. */
@@ -372,15 +167,16 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 	const struct al_word *printed = claim->printed;
 	enum al_verdict found = AL_INCONSISTENT;
 	bool has_bits = false;
-	struct value value;
-	struct scan c;
+	struct al_arithmetic value;
 
-	skip_noun(s, (size_t)(printed - s->words) + 1, &has_bits);
+	al_arithmetic_skip_noun(s, (size_t)(printed - s->words) + 1, &has_bits);
 	for (int reading = 0; reading < N_READINGS; reading++) {
 		double factors[6];
-		if (!read_as(s, at, reading, &c, &value))
+		const struct al_arithmetic_scales scales = {reading & 1, reading & 2};
+		if (!read_as(s, at, scales, &value))
 			continue;
-		const double scale = scale_of(printed, c.scales), meant = printed->value * scale;
+		const double scale = al_arithmetic_scale(printed, scales),
+			     meant = printed->value * scale;
 		const double half = (printed->half_unit > 0 ? printed->half_unit : 0.5) * scale;
 		const size_t n = list_factors(&value, printed, has_bits, factors);
 		for (size_t i = 0; i < n; i++) {
@@ -402,7 +198,7 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 }
 
 /* "2 x 32768 x 28 x 4096 x 2 = 7.5 GB", of nothing that may be a part or in other formats. */
-static bool is_half(const struct al_sentence *s, const struct value *value,
+static bool is_half(const struct al_sentence *s, const struct al_arithmetic *value,
 	const struct al_paper_suspect *suspect, struct al_arena *arena)
 {
 	enum { LEAST_OPERATORS = 3 };
@@ -417,7 +213,7 @@ static bool is_half(const struct al_sentence *s, const struct value *value,
 }
 
 /* A sum is wrong if it doesn't add up, others if a digit or half a product in bytes explains it. */
-static const char *find_cause(const struct al_sentence *s, const struct value *value,
+static const char *find_cause(const struct al_sentence *s, const struct al_arithmetic *value,
 	const struct claim *claim, const struct al_paper_suspect *suspect, struct al_arena *arena)
 {
 	const struct al_word *printed = claim->printed;
@@ -435,7 +231,7 @@ static const char *find_cause(const struct al_sentence *s, const struct value *v
 	return !claim->is_about && al_paper_is_digit_slip(arena, suspect) ? "digit" : NULL;
 }
 
-static bool judge(const struct al_sentence *s, size_t at, const struct value *value,
+static bool judge(const struct al_sentence *s, size_t at, const struct al_arithmetic *value,
 	const struct claim *claim, struct al_paper_findings *out, struct al_lint_counts *counts)
 {
 	double right = 0;
@@ -476,10 +272,9 @@ void al_paper_read_expressions(const struct al_sentence *s, struct al_paper_find
 	struct al_lint_counts *counts)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct scan c;
-		struct value value;
+		struct al_arithmetic value;
 		struct claim claim;
-		if (!begins_here(s, i) || !read_as(s, i, 0, &c, &value))
+		if (!begins_here(s, i) || !read_as(s, i, (struct al_arithmetic_scales){0}, &value))
 			continue;
 		size_t end = value.last;
 		while (find_behind_equals(s, end == value.last ? value.end : end, &claim)) {
@@ -488,12 +283,12 @@ void al_paper_read_expressions(const struct al_sentence *s, struct al_paper_find
 				break;
 		}
 		const bool is_done = end > value.last
-			|| (find_in_brackets(s, value.end, &claim)
+			|| (find_in_brackets(s, value.end, al_sentence_is(s, i - 1, "("), &claim)
 				&& judge(s, i, &value, &claim, out, counts))
 			|| (find_before(s, i, &value, &claim)
 				&& judge(s, i, &value, &claim, out, counts));
 		if (!is_done && value.n_sums == value.n_operators
-			&& find_behind_words(s, skip_brackets(s, value.last), &claim))
+			&& find_behind_words(s, al_arithmetic_skip_brackets(s, value.last), &claim))
 			judge(s, i, &value, &claim, out, counts);
 		i = end - 1;
 	}

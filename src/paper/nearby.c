@@ -62,7 +62,7 @@ static unsigned meanings_of(const struct al_sentence *s, size_t at)
 		return 1u << (direction < 0 ? FALL : RISE) | 1u << POINTS;
 	if (al_sentence_has_near(s, at, al_sentence_is(s, at - 1, "by") ? 10 : 2,
 		    AL_WORDS_COMPARING))
-		return 1u << FALL | 1u << RISE;
+		return 1u << FALL | 1u << RISE | 1u << POINTS;
 	return al_sentence_is(s, at + 1, "of") || is_of_count(s, at) ? 1u << SHARE : 0;
 }
 
@@ -75,7 +75,8 @@ static unsigned meanings_of_joined(const struct al_pair *pair, unsigned meanings
 		return meanings;
 	if (pair->is_share)
 		return 1u << SHARE;
-	return meanings & changes || pair->before.kind == AL_WORD_PERCENT ? meanings : changes;
+	return meanings & changes || pair->before.kind == AL_WORD_PERCENT ? meanings
+									  : meanings | changes;
 }
 
 static double apply(enum meaning meaning, double most, double least, bool is_inverse)
@@ -137,6 +138,7 @@ struct search {
 	bool is_exact; /* not only within the rounding of the two */
 	bool is_joined; /* of pairs that are joined alone */
 	bool is_in_brackets; /* right behind a count: it is a share, if the count is the part */
+	bool is_end; /* of a change, that brackets explain: it is a share of counts, if any */
 };
 
 static size_t distance(const struct search *c, const struct al_operand *of)
@@ -214,7 +216,8 @@ static bool is_points(const struct search *c)
 }
 
 /* Points are of percentages, and other differences of what they are in. */
-static bool can_mean(const struct search *c, enum meaning meaning, const struct al_operand *of)
+static bool can_mean(const struct search *c, enum meaning meaning, const struct al_operand *of,
+	bool is_joined)
 {
 	const bool is_percent = of->word.kind == AL_WORD_PERCENT;
 	/* "ctx=256" */
@@ -224,12 +227,14 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 	if ((meaning != FACTOR && (of->is_signed || is_setting))
 		|| (is_percent
 			&& (!c->is_exact || meaning == SHARE
-				|| al_significant_digits(&c->said.word) < 2
+				|| (!is_joined && al_significant_digits(&c->said.word) < 2)
 				|| (meaning != FACTOR && !is_points(c)
 					&& !al_statement_is_telling(&c->said.word)))))
 		return false;
 	if (meaning == POINTS)
-		return is_percent && (c->said.word.kind == AL_WORD_PERCENT || is_points(c));
+		return is_percent
+			&& (c->said.word.kind == AL_WORD_PERCENT || is_points(c)
+				|| (is_joined && c->said.is_signed));
 	return meaning != DIFFERENCE
 		|| (!is_percent
 			&& (is_points(c) || al_operands_match(&c->said, of)
@@ -259,11 +264,13 @@ static struct trial try_pair(const struct search *c, const struct al_operand *a,
 			     *least = is_falling ? &b->word : &a->word;
 	const double half = said->half_unit > 0 ? said->half_unit : 0.5;
 	const struct al_pair *joined = find_joined(c, a, b);
-	const unsigned meanings = joined ? meanings_of_joined(joined, c->meanings) : c->meanings;
+	const unsigned meanings = (joined ? meanings_of_joined(joined, c->meanings) : c->meanings)
+		& (c->is_end ? 1u << SHARE : ~0u);
 	struct trial out = {0, N_MEANINGS, AL_UNDERIVABLE};
 
 	for (enum meaning m = 0; m < N_MEANINGS; m++) {
-		if (!(meanings & 1u << m) || !can_mean(c, m, a) || !can_mean(c, m, b)
+		if (!(meanings & 1u << m) || !can_mean(c, m, a, joined)
+			|| !can_mean(c, m, b, joined)
 			|| (m >= DIFFERENCE && (is_opposite(c, a, b) || are_unlike(a, b)))
 			|| (m == DIFFERENCE && !joined && !(*a->noun && *b->noun)
 				&& said->value >= least->value))
@@ -347,26 +354,34 @@ static struct trial find_pair(const struct search *c, struct al_pair *out)
 	return chance <= most_chance ? found : none;
 }
 
-/* "+ 0.25 x availability", "2.0, 4.0 x c", "up to 73 %", "the last 10 %:", "40.2 +- 0.9" */
+/* "+ 0.25 x availability", "2.0, 4.0 x c", "the last 10 %:"; but not "150, 3.1x higher". */
 static bool is_of_other(const struct al_sentence *s, size_t at)
 {
 	if (at == 0)
 		return false;
 	if (s->words[at].kind == AL_WORD_TIMES)
 		return al_sentence_is(s, at - 1, "+")
-			|| (at > 1 && al_sentence_is(s, at - 1, ",")
+			|| (at > 1 && !al_statement_has_direction(s, at + 1)
+				&& !al_sentence_has(s, at + 1, AL_WORDS_COMPARING)
+				&& al_sentence_is(s, at - 1, ",")
 				&& s->words[at - 2].kind > AL_WORD_SIGN
 				&& s->words[at - 2].scale == 0);
-	if (al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
-		    s->words[at].kind == AL_WORD_PERCENT ? ":" : "=")
+	return al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
+		       s->words[at].kind == AL_WORD_PERCENT ? ":" : "=")
 		|| (at > 2 && al_sentence_is(s, at - 1, "and")
-			&& al_sentence_is(s, at - 3, "between")))
-		return true;
+			&& al_sentence_is(s, at - 3, "between"));
+}
+
+/* "up to 73 %", "40.2 +- 0.9" */
+static bool is_end_of_change(const struct al_sentence *s, size_t at)
+{
+	if (s->words[at].kind == AL_WORD_TIMES)
+		return false;
 	while (at > 1
 		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")
 			|| al_sentence_has(s, at - 1, AL_WORDS_MINUS)))
 		at--;
-	return al_sentence_has(s, at - 1, AL_WORDS_ENDS_OF_CHANGES);
+	return at > 0 && al_sentence_has(s, at - 1, AL_WORDS_ENDS_OF_CHANGES);
 }
 
 bool al_paper_read_nearby(struct al_relating *r, size_t at)
@@ -382,7 +397,11 @@ bool al_paper_read_nearby(struct al_relating *r, size_t at)
 
 	c.said.place += first;
 	c.is_in_brackets = is_percent && is_of_count(r->s, at);
-	for (int i = 0; i < 6 && (c.meanings || is_percent) && !is_of_other(r->s, at); i++) {
+	c.is_end = is_end_of_change(r->s, at);
+	if (is_of_other(r->s, at)
+		|| (c.is_end && !(is_percent && al_sentence_is(r->s, at + 1, "("))))
+		return false;
+	for (int i = 0; i < (c.is_end ? 2 : 6) && (c.meanings || is_percent); i++) {
 		c.is_joined = i < 2;
 		c.is_exact = i < 4;
 		c.is_before = i % 2 == 0;

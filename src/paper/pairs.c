@@ -7,22 +7,41 @@ static bool is_quantity(const struct al_word *word)
 	return word->kind >= AL_WORD_NUMBER && word->kind != AL_WORD_OTHER;
 }
 
-/* Moves `*at` to the step, which is one of the next words but for "~", "(" and spreads. */
+static bool is_step(const struct al_sentence *s, const struct al_paper_step *step, size_t at)
+{
+	return step->word ? al_sentence_is(s, at, step->word) : is_quantity(&s->words[at]);
+}
+
+/* The end of brackets that the step isn't in: "from 46 requests (all keys) to 52"; or `at`. */
+static size_t skip_remark(const struct al_sentence *s, const struct al_paper_step *step, size_t at)
+{
+	enum { MOST = 8 };
+
+	for (size_t i = at; i < s->n && i < at + MOST && !is_step(s, step, i); i++)
+		if (al_sentence_is(s, i, ")"))
+			return i;
+	return at;
+}
+
+/* Moves `*at` to the step, which is one of the next words but for "~", "(", spreads and remarks. */
 static bool find_step(const struct al_sentence *s, const struct al_paper_step *step, size_t *at)
 {
 	size_t last = *at + step->most;
 
 	for (; *at < s->n && *at <= last; ++*at) {
-		if (step->word ? al_sentence_is(s, *at, step->word) : is_quantity(&s->words[*at]))
+		if (is_step(s, step, *at))
 			return true;
 		if (al_sentence_is(s, *at, "\u00b1")) { /* "\u00b1 0.12" */
 			last += 2;
 			++*at;
 			continue;
 		}
-		if (s->words[*at].kind != AL_WORD_LETTERS
-			&& !al_sentence_has(s, *at, AL_WORDS_EQUALS)
-			&& !al_sentence_is(s, *at, "("))
+		if (al_sentence_is(s, *at, "(")) {
+			const size_t end = skip_remark(s, step, *at);
+			last += end > *at ? end + 1 - *at : 0;
+			*at = end;
+		} else if (s->words[*at].kind != AL_WORD_LETTERS
+			&& !al_sentence_has(s, *at, AL_WORDS_EQUALS))
 			return false;
 	}
 	return false;

@@ -239,10 +239,12 @@ static bool read_relation(struct al_relating *r, size_t at)
 	return true;
 }
 
-/* "3 3 %", "9 . 7 %" */
+/* "3 3 %", "9 . 7 %", but not "S1 77.1 %" */
 static bool is_in_pieces(const struct al_sentence *s, size_t at)
 {
-	return at > 0 && (s->words[at - 1].kind > AL_WORD_SIGN || al_sentence_is(s, at - 1, "."));
+	return at > 0
+		&& ((s->words[at - 1].kind > AL_WORD_SIGN && !al_sentence_is_of_name(s, at - 1))
+			|| al_sentence_is(s, at - 1, "."));
 }
 
 void al_paper_read_relations(struct al_sentence *sentence, const struct al_operands *operands,

@@ -38,6 +38,38 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 	return true;
 }
 
+/* "3.2x (68.8 % less)", "saves 75 % (4x)": as far as the rounding of the first allows. */
+static bool read_factor_as_saving(struct al_relating *r, size_t at)
+{
+	enum { NEAR = 3 };
+	static const double most_width = 0.1;
+	const struct al_sentence *s = r->s;
+	struct al_word *said = &r->s->words[at];
+	const struct al_word *first = NULL;
+
+	for (size_t i = at; i-- > 0 && i + NEAR >= at && !first;)
+		if (s->words[i].kind > AL_WORD_SIGN)
+			first = &s->words[i];
+	const bool is_percent = said->kind == AL_WORD_PERCENT;
+	const struct al_word *percent = is_percent ? said : first,
+			     *factor = is_percent ? first : said;
+	if (at == 0 || !al_sentence_is(s, at - 1, "(") || !first || percent->kind != AL_WORD_PERCENT
+		|| factor->kind != AL_WORD_TIMES || percent->value + percent->half_unit >= 100
+		|| !al_sentence_has_near(s, (size_t)(percent - s->words), NEAR, AL_WORDS_FALLING))
+		return false;
+	const double low = first->value - first->half_unit, high = first->value + first->half_unit,
+		     from = is_percent ? 100 - 100 / low : 100 / (100 - low),
+		     to = is_percent ? 100 - 100 / high : 100 / (100 - high),
+		     right = is_percent ? 100 - 100 / first->value : 100 / (100 - first->value);
+	if (said->value + said->half_unit < from || said->value - said->half_unit > to
+		|| to - from + 2 * said->half_unit > most_width * said->value)
+		return false;
+	al_paper_add_holding(r->out, r->counts, said, right,
+		fabs(said->value - right) <= said->half_unit * (1 + 1e-9) ? AL_REPRODUCED
+									  : AL_CONSISTENT);
+	return true;
+}
+
 /* "a ratio of 1.027 (2.7 %)", "0.906 (90.6 %)" */
 static bool read_factor_as_percent(struct al_relating *r, size_t at)
 {
@@ -99,5 +131,6 @@ static bool read_bits_as_factor(struct al_relating *r, size_t at)
 
 bool al_paper_read_restated(struct al_relating *r, size_t at)
 {
-	return read_factor_as_percent(r, at) || read_bits_as_factor(r, at);
+	return read_factor_as_saving(r, at) || read_factor_as_percent(r, at)
+		|| read_bits_as_factor(r, at);
 }

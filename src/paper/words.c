@@ -226,6 +226,11 @@ void al_word_share_unit(struct al_word *first, const struct al_word *second)
 	first->family = second->family;
 }
 
+bool al_sentence_is_of_name(const struct al_sentence *s, size_t at)
+{
+	return at > 0 && s->words[at].is_joined && s->words[at - 1].kind == AL_WORD_LETTERS;
+}
+
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list)
 {
 	return at < s->n && s->words[at].listed && s->words[at].listed->is_in[list];

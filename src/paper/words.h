@@ -45,6 +45,9 @@ void al_word_share_unit(struct al_word *first, const struct al_word *second);
 /* Is this text at the place, letters or a sign? */
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text);
 
+/* Is the number there a name's: the 1 of "L1"? */
+bool al_sentence_is_of_name(const struct al_sentence *s, size_t at);
+
 /* Is there a word at this place, letters or a sign, and is it in the list? */
 bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words list);
 
