@@ -75,6 +75,58 @@ static bool is_total(const struct al_sentence *s, size_t at)
 	return false;
 }
 
+/* "4.2 GB of weights and 1.3 GB of cache, 5.5 GB in total" */
+static bool is_sum(const struct al_sentence *s, size_t at)
+{
+	enum { NEAR = 3, MOST = 40 };
+	const struct al_word *said = &s->words[at];
+	double sum = 0, half = INFINITY;
+	size_t n = 0;
+
+	if (said->kind != AL_WORD_NUMBER || said->scale <= 0
+		|| !al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER))
+		return false;
+	for (size_t i = at; i-- > 0 && i + MOST > at;) {
+		const struct al_word *word = &s->words[i];
+		if (word->kind != AL_WORD_NUMBER || strcmp(word->family, said->family) != 0)
+			continue;
+		sum += word->value;
+		half = fmin(half, word->half_unit);
+		if (++n > 1 && fabs(sum - said->value) <= half * (1 + 1e-9))
+			return true;
+	}
+	return false;
+}
+
+/* "1,986 annotations ...: 1,540 questions and 446 others", "1,024 samples at 13 temperatures,
+ * 13,312 passes": of any two counts, if so many digits wouldn't be theirs by chance; but not "128,
+ * 256, 384". */
+static bool is_of_two(const struct al_sentence *s, size_t at)
+{
+	enum { MOST = 40 };
+	static const double most_chance = 0.03, least_part = 0.03;
+	const double value = s->words[at].value;
+	double digits = value;
+	size_t places[2 * MOST], n = 0;
+
+	while (fmod(digits, 10) == 0)
+		digits /= 10;
+	for (size_t i = at > MOST ? at - MOST : 0; i < s->n && i < at + MOST; i++)
+		if (i != at && is_named(s, i) && s->words[i].value != value)
+			places[n++] = i;
+	if (!is_named(s, at) || (double)(n * (n - 1)) > most_chance * digits)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			const double a = s->words[places[i]].value, b = s->words[places[k]].value;
+			const bool is_sum = a + b == value && fmin(a, b) > least_part * value
+				&& fmax(a, b) != 2 * fmin(a, b);
+			if (is_sum || (a * b == value && fmod(log2(value), 1) != 0))
+				return true;
+		}
+	return false;
+}
+
 /* "59.3 % linear / 40.7 % softmax", "the remaining 30 %"; two that are compared are no parts. */
 static bool is_rest(const struct al_sentence *s, size_t at)
 {
@@ -105,10 +157,10 @@ void al_paper_read_counts(const struct al_sentence *s, struct al_paper_findings 
 	enum { LEAST = 10 };
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_rest(s, i)
+		if (is_rest(s, i) || is_sum(s, i)
 			|| (is_count(&s->words[i]) && s->words[i].value >= LEAST
 				&& !(i > 0 && al_sentence_is(s, i - 1, "="))
-				&& (is_of_parts(s, i) || is_total(s, i))))
-			al_paper_add_holding(out, counts, &s->words[i], s->words[i].value,
-				AL_REPRODUCED);
+				&& (is_of_parts(s, i) || is_total(s, i) || is_of_two(s, i))))
+			al_paper_add_holding(out, counts, &s->words[i],
+				s->words[i].value / fmax(s->words[i].scale, 1), AL_REPRODUCED);
 }

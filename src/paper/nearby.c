@@ -8,6 +8,29 @@
 
 enum meaning { FACTOR, FALL, RISE, SHARE, DIFFERENCE, POINTS, N_MEANINGS };
 
+/* "a gap of 0.6", "the gap between the two is 0.6" */
+static bool is_gap(const struct al_sentence *s, size_t at)
+{
+	enum { NEAR = 2, FAR = 20 };
+	const bool is_told = al_sentence_is(s, at - 1, "is") || al_sentence_is(s, at - 1, "of");
+
+	return al_sentence_has_near(s, at, NEAR, AL_WORDS_GAPS)
+		|| (is_told && al_sentence_has_any(s, at > FAR ? at - FAR : 0, at, AL_WORDS_GAPS));
+}
+
+/* "delta = 0.38" */
+static bool is_delta(const struct al_sentence *s, size_t at)
+{
+	return at > 1 && al_sentence_is(s, at - 1, "=")
+		&& al_sentence_has(s, at - 2, AL_WORDS_GAPS);
+}
+
+/* "+4.0 points", "4.0 BLEU points" */
+static bool is_in_points(const struct al_sentence *s, size_t at)
+{
+	return al_sentence_has_any(s, at + 1, at + 3, AL_WORDS_POINTS);
+}
+
 /* "+0.07", "12.9 GB less": a number that may be a difference. */
 static bool is_difference(const struct al_sentence *s, size_t at)
 {
@@ -18,33 +41,33 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 	const bool is_signed = !is_of_name && al_statement_sign(s, at) != 0;
 	const bool is_alone = at + 1 == s->n || !s->words[at + 1].is_joined
 		|| (s->words[at + 1].kind == AL_WORD_SIGN && !al_sentence_is(s, at + 1, "/"))
-		|| al_sentence_has(s, at + 1, AL_WORDS_POINTS);
+		|| is_in_points(s, at);
 
 	/* "[0.562, 0.809]" */
 	const bool is_interval = al_sentence_is(s, at - 1, "[") || al_sentence_is(s, at + 1, "]");
 
 	return is_alone && !is_interval && word->value > 0
-		&& (word->digits > 0 || al_statement_is_telling(word)
-			|| al_sentence_has(s, at + 1, AL_WORDS_POINTS))
+		&& (word->digits > 0 || al_statement_is_telling(word) || is_in_points(s, at))
 		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
-		&& (is_signed
+		&& (is_signed || is_delta(s, at)
 			|| (word->kind == AL_WORD_NUMBER
-				&& (al_statement_direction(s, at) != 0
-					|| al_sentence_has(s, at + 1, AL_WORDS_POINTS)
-					|| al_sentence_is(s, at - 1, "by")
-					|| al_sentence_has_near(s, at, 2, AL_WORDS_GAPS))));
+				&& (al_statement_direction(s, at) != 0 || is_in_points(s, at)
+					|| al_sentence_is(s, at - 1, "by") || is_gap(s, at)
+					|| al_sentence_has(s, at + 1, AL_WORDS_COMPARING))));
 }
 
-/* "620 (84.2 %)", "8 layers (25 %)", but not "position 1 (20 %)" */
+/* "620 (84.2 %)", "8 layers (25 %)", "12 tool calls (25 %)", but not "position 1 (20 %)" */
 static bool is_of_count(const struct al_sentence *s, size_t at)
 {
-	enum { LEAST = 10 };
+	enum { LEAST = 10, MOST = 3 };
+	size_t n = 0;
 
 	if (at < 3 || !al_sentence_is(s, at - 1, "("))
 		return false;
-	const bool has_noun = s->words[at - 2].kind == AL_WORD_LETTERS;
-	const struct al_word *of = &s->words[at - 2 - has_noun];
-	return al_word_is_count(of) && (has_noun || of->value >= LEAST);
+	while (n < MOST && n + 2 < at && s->words[at - 2 - n].kind == AL_WORD_LETTERS)
+		n++;
+	const struct al_word *of = &s->words[at - 2 - n];
+	return al_word_is_count(of) && (n > 0 || of->value >= LEAST);
 }
 
 static unsigned meanings_of(const struct al_sentence *s, size_t at)
@@ -203,7 +226,7 @@ static bool is_opposite(const struct search *c, const struct al_operand *a,
 {
 	const struct al_pair *joined = find_joined(c, a, b);
 
-	return joined
+	return joined && !joined->is_loose
 		&& al_statement_direction(c->r->s, c->said.place - c->first)
 			* (joined->after.value - joined->before.value)
 		< 0;
@@ -212,7 +235,7 @@ static bool is_opposite(const struct search *c, const struct al_operand *a,
 /* "+0.65 points" */
 static bool is_points(const struct search *c)
 {
-	return al_sentence_has(c->r->s, c->said.place - c->first + 1, AL_WORDS_POINTS);
+	return is_in_points(c->r->s, c->said.place - c->first);
 }
 
 /* Points are of percentages, and other differences of what they are in. */
@@ -238,7 +261,7 @@ static bool can_mean(const struct search *c, enum meaning meaning, const struct 
 	return meaning != DIFFERENCE
 		|| (!is_percent
 			&& (is_points(c) || al_operands_match(&c->said, of)
-				|| (!*of->noun && al_word_is_count(&c->said.word)
+				|| (!(*of->noun && *c->said.noun) && al_word_is_count(&c->said.word)
 					&& al_word_is_count(&of->word))));
 }
 
@@ -366,10 +389,11 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 				&& al_sentence_is(s, at - 1, ",")
 				&& s->words[at - 2].kind > AL_WORD_SIGN
 				&& s->words[at - 2].scale == 0);
-	return al_sentence_is(s, s->words[at].kind == AL_WORD_PERCENT ? at + 1 : at - 1,
-		       s->words[at].kind == AL_WORD_PERCENT ? ":" : "=")
-		|| (at > 2 && al_sentence_is(s, at - 1, "and")
-			&& al_sentence_is(s, at - 3, "between"));
+	if (s->words[at].kind == AL_WORD_PERCENT
+			? al_sentence_is(s, at + 1, ":")
+			: al_sentence_is(s, at - 1, "=") && !is_delta(s, at))
+		return true;
+	return at > 2 && al_sentence_is(s, at - 1, "and") && al_sentence_is(s, at - 3, "between");
 }
 
 /* "up to 73 %", "40.2 +- 0.9" */

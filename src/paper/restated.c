@@ -3,14 +3,19 @@
 #include "paper/relating.h"
 #include "scenario/scenario.h"
 
-/* "a quarter fewer" is a percentage; a fraction p/q in words is what is nearer to it than
- * 1/(2 q^2). */
+/* "a factor of 3.2" is one with a sign; "a quarter fewer" is a percentage, a fraction p/q in words
+ * being what is nearer to it than 1/(2 q^2). */
 void al_paper_read_fractions(struct al_sentence *s)
 {
 	const struct al_paper_list *names = &s->vocabulary->words[AL_WORDS_FRACTIONS];
 
 	for (size_t at = 0; at + 1 < s->n; at++) {
 		struct al_word *word = &s->words[at];
+		if (at > 1 && al_sentence_is(s, at - 2, "factor") && al_sentence_is(s, at - 1, "of")
+			&& word->kind == AL_WORD_NUMBER && word->scale <= 0) {
+			word->kind = AL_WORD_TIMES;
+			word->half_unit = 0.5 * pow(10, -word->digits);
+		}
 		const int place = al_find_name(word->text, (const char *const *)names->items,
 			names->n);
 		const double q = place < 3 ? place + 2 : place; /* half, third, quarter, thirds */
