@@ -9,12 +9,13 @@ static bool is_count(const struct al_word *word)
 	return al_word_is_count(word) && word->value >= 2;
 }
 
-/* "128 threads", not "4, 8, 16" */
+/* "128 threads", "36-item", not "4, 8, 16" and "84--90" */
 static bool is_named(const struct al_sentence *s, size_t at)
 {
-	return is_count(&s->words[at]) && at + 1 < s->n
-		&& (s->words[at + 1].kind == AL_WORD_LETTERS || al_sentence_is(s, at + 1, "-"))
-		&& !al_sentence_has(s, at + 1, AL_WORDS_LISTED);
+	const size_t next = at + 1 + al_sentence_is(s, at + 1, "-");
+
+	return is_count(&s->words[at]) && next < s->n && s->words[next].kind == AL_WORD_LETTERS
+		&& !al_sentence_has(s, next, AL_WORDS_LISTED);
 }
 
 /* The sum or the product of the counts there; 0: other numbers are among them, or less than two

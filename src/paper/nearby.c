@@ -25,10 +25,15 @@ static bool is_delta(const struct al_sentence *s, size_t at)
 		&& al_sentence_has(s, at - 2, AL_WORDS_GAPS);
 }
 
-/* "+4.0 points", "4.0 BLEU points" */
+/* "+4.0 points", "4.0 BLEU points", "a 4.0-point gain" */
 static bool is_in_points(const struct al_sentence *s, size_t at)
 {
-	return al_sentence_has_any(s, at + 1, at + 3, AL_WORDS_POINTS);
+	const bool has_name = at + 1 < s->n
+		&& (s->words[at + 1].kind == AL_WORD_LETTERS
+			|| (al_sentence_is(s, at + 1, "-") && s->words[at].digits > 0));
+
+	return al_sentence_has(s, at + 1, AL_WORDS_POINTS)
+		|| (has_name && al_sentence_has(s, at + 2, AL_WORDS_POINTS));
 }
 
 /* "+0.07", "12.9 GB less": a number that may be a difference. */
