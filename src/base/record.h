@@ -75,7 +75,7 @@ struct al_record {
 		struct al_error *err);
 };
 
-enum { AL_RECORD_FIELDS = 56 };
+enum { AL_RECORD_FIELDS = 64 };
 
 /* How a row begins: {AL_KEY("rank", WHOLE, offsetof(struct al_recipe, rank)), .least = 1}. */
 #define AL_KEY(name, kind, at) .key = (name), .type = AL_FIELD_##kind, .offset = (at)

@@ -2,6 +2,7 @@
  * another)", "500 problems with three seeds (1,500 runs in total)". */
 #include "paper/derive.h"
 #include "paper/relations.h"
+#include "paper/statement.h"
 #include "scenario/scenario.h"
 
 static bool is_count(const struct al_word *word)
@@ -99,6 +100,32 @@ static bool is_sum(const struct al_sentence *s, size_t at)
 	return false;
 }
 
+/* "62.4, 58.1 and 71.3 (63.9 on average)" */
+static bool is_mean(const struct al_sentence *s, size_t at)
+{
+	enum { NEAR = 3, MOST = 40, LEAST_DIGITS = 3 };
+	const struct al_word *said = &s->words[at];
+	double sum = 0;
+	size_t n = 0;
+
+	if ((said->kind != AL_WORD_NUMBER && said->kind != AL_WORD_PERCENT)
+		|| al_significant_digits(said) < LEAST_DIGITS
+		|| !al_sentence_has_near(s, at, NEAR, AL_WORDS_AVERAGES))
+		return false;
+	for (size_t i = at; i-- > 0 && i + MOST > at;) {
+		const struct al_word *word = &s->words[i];
+		if (word->kind <= AL_WORD_SIGN)
+			continue;
+		if (word->kind != said->kind || word->digits != said->digits
+			|| strcmp(word->family, said->family) != 0)
+			return false;
+		sum += word->value;
+		if (++n > 1 && fabs(sum / (double)n - said->value) <= said->half_unit * (1 + 1e-9))
+			return true;
+	}
+	return false;
+}
+
 /* "1,986 annotations ...: 1,540 questions and 446 others", "1,024 samples at 13 temperatures,
  * 13,312 passes": of any two counts, if so many digits wouldn't be theirs by chance; but not "128,
  * 256, 384". */
@@ -158,7 +185,7 @@ void al_paper_read_counts(const struct al_sentence *s, struct al_paper_findings 
 	enum { LEAST = 10 };
 
 	for (size_t i = 0; i < s->n; i++)
-		if (is_rest(s, i) || is_sum(s, i)
+		if (is_rest(s, i) || is_sum(s, i) || is_mean(s, i)
 			|| (is_count(&s->words[i]) && s->words[i].value >= LEAST
 				&& !(i > 0 && al_sentence_is(s, i - 1, "="))
 				&& (is_of_parts(s, i) || is_total(s, i) || is_of_two(s, i))))

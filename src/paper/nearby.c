@@ -77,6 +77,7 @@ static bool is_of_count(const struct al_sentence *s, size_t at)
 
 static unsigned meanings_of(const struct al_sentence *s, size_t at)
 {
+	enum { NEAR = 2, FAR = 10 };
 	const struct al_word *said = &s->words[at];
 	const int direction = al_statement_direction(s, at);
 
@@ -88,10 +89,16 @@ static unsigned meanings_of(const struct al_sentence *s, size_t at)
 		return 1u << DIFFERENCE | 1u << POINTS;
 	if (direction != 0)
 		return 1u << (direction < 0 ? FALL : RISE) | 1u << POINTS;
-	if (al_sentence_has_near(s, at, al_sentence_is(s, at - 1, "by") ? 10 : 2,
-		    AL_WORDS_COMPARING))
+	const bool is_by = al_sentence_is(s, at - 1, "by");
+	if (al_sentence_has_near(s, at, is_by ? FAR : NEAR, AL_WORDS_COMPARING)
+		|| (is_by
+			&& (al_sentence_has_near(s, at, FAR, AL_WORDS_FALLING)
+				|| al_sentence_has_near(s, at, FAR, AL_WORDS_RISING))))
 		return 1u << FALL | 1u << RISE | 1u << POINTS;
-	return al_sentence_is(s, at + 1, "of") || is_of_count(s, at) ? 1u << SHARE : 0;
+	return al_sentence_is(s, at + 1, "of") || al_sentence_is(s, at - 1, "only")
+			|| is_of_count(s, at)
+		? 1u << SHARE
+		: 0;
 }
 
 /* What a statement may mean of a pair that is joined: "5 of 8 (62 %)", "27 % (7.4 vs. 5.4)". */
