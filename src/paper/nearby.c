@@ -186,7 +186,9 @@ static bool may_be(const struct search *c, const struct al_operand *of)
 {
 	return of->place != c->said.place && !(c->is_before && of->place > c->said.place)
 		&& (of->place >= c->first || al_significant_digits(&c->said.word) > 1)
-		&& of->word.value != c->said.word.value && of->word.value > of->word.half_unit;
+		&& (of->word.value != c->said.word.value
+			|| (c->is_joined && of->word.kind != c->said.word.kind))
+		&& of->word.value > of->word.half_unit;
 }
 
 /* "69 stops, 8.63 % of the 800 questions", "of 736 answers, 620 (84.2 %)" */

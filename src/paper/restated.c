@@ -3,16 +3,28 @@
 #include "paper/relating.h"
 #include "scenario/scenario.h"
 
-/* "a factor of 3.2" is one with a sign; "a quarter fewer" is a percentage, a fraction p/q in words
- * being what is nearer to it than 1/(2 q^2). */
+/* "a factor of 3.2", "a 3.2:1 ratio" */
+static bool is_factor(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *word = &s->words[at];
+	const bool is_to_one = at + 2 < s->n && al_sentence_is(s, at + 1, ":") && word[1].is_joined
+		&& word[2].is_joined && word[2].value == 1 && word[2].digits == 0;
+
+	return word->kind == AL_WORD_NUMBER && word->scale <= 0 && word->value > 1
+		&& (is_to_one
+			|| (at > 1 && al_sentence_is(s, at - 2, "factor")
+				&& al_sentence_is(s, at - 1, "of")));
+}
+
+/* Factors in words become such with a sign; "a quarter fewer" is a percentage, a fraction p/q in
+ * words being what is nearer to it than 1/(2 q^2). */
 void al_paper_read_fractions(struct al_sentence *s)
 {
 	const struct al_paper_list *names = &s->vocabulary->words[AL_WORDS_FRACTIONS];
 
 	for (size_t at = 0; at + 1 < s->n; at++) {
 		struct al_word *word = &s->words[at];
-		if (at > 1 && al_sentence_is(s, at - 2, "factor") && al_sentence_is(s, at - 1, "of")
-			&& word->kind == AL_WORD_NUMBER && word->scale <= 0) {
+		if (is_factor(s, at)) {
 			word->kind = AL_WORD_TIMES;
 			word->half_unit = 0.5 * pow(10, -word->digits);
 		}
