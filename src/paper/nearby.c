@@ -195,7 +195,7 @@ static bool may_be(const struct search *c, const struct al_operand *of)
 static bool are_counts(const struct search *c, const struct al_operand *a,
 	const struct al_operand *b)
 {
-	enum { NEAR = 3 };
+	enum { NEAR = 3, BEHIND = 5 };
 	const struct al_operand *part = a->word.value < b->word.value ? a : b,
 				*whole = part == a ? b : a;
 
@@ -203,7 +203,7 @@ static bool are_counts(const struct search *c, const struct al_operand *a,
 		|| !al_word_is_count(&b->word))
 		return false;
 	return c->is_in_brackets
-		? part->place < c->said.place && part->place + NEAR >= c->said.place
+		? part->place < c->said.place && part->place + BEHIND >= c->said.place
 		: a == part && whole->place > c->said.place && whole->place <= c->said.place + NEAR;
 }
 

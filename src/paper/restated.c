@@ -58,13 +58,13 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 /* "3.2x (68.8 % less)", "saves 75 % (4x)": as far as the rounding of the first allows. */
 static bool read_factor_as_saving(struct al_relating *r, size_t at)
 {
-	enum { NEAR = 3 };
+	enum { NEAR = 3, FAR = 6 };
 	static const double most_width = 0.1;
 	const struct al_sentence *s = r->s;
 	struct al_word *said = &r->s->words[at];
 	const struct al_word *first = NULL;
 
-	for (size_t i = at; i-- > 0 && i + NEAR >= at && !first;)
+	for (size_t i = at; i-- > 0 && i + FAR >= at && !first;)
 		if (s->words[i].kind > AL_WORD_SIGN)
 			first = &s->words[i];
 	const bool is_percent = said->kind == AL_WORD_PERCENT;
