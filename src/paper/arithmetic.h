@@ -17,7 +17,7 @@ struct al_arithmetic {
 	bool has_percent, has_bits, has_nouns; /* "layers"; remarks in brackets are none */
 };
 
-/* A number by which its prefixes or its K would be larger. */
+/* The factor by which a number is larger if its K, or the prefix of its bytes, is 1,024. */
 double al_arithmetic_scale(const struct al_word *word, struct al_arithmetic_scales scales);
 
 /* Reads the longest expression that begins there; false: it can't be read to its end. */

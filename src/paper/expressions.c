@@ -185,15 +185,16 @@ static enum al_verdict compare(const struct al_sentence *s, size_t at, const str
 			const bool is_near = value.low * factors[i] <= meant + slack
 				&& value.high * factors[i] >= meant - slack;
 			const bool is_same = fabs(point - meant) <= half + 1e-9 * meant;
-			/* a count is rounded up if it has to suffice: 20412 / 80 GPUs are 256 */
-			const bool is_cut_off = (point > meant && point < meant + 2 * half)
-				|| (al_word_is_count(printed) && point < meant
-					&& point > meant - 1);
-			if (is_same || is_near || is_cut_off || reading + (int)i == 0)
+			/* 20412 / 80 GPUs are 256 */
+			const bool is_rounded_up = al_word_is_count(printed)
+				&& value.low >= value.high && point < meant && point > meant - 1;
+			const bool is_close = is_near || is_rounded_up
+				|| (point > meant && point < meant + 2 * half); /* cut off */
+			if (is_same || is_close || reading + (int)i == 0)
 				*right = point / scale;
 			if (is_same)
 				return AL_REPRODUCED;
-			if (is_near || is_cut_off)
+			if (is_close)
 				found = AL_CONSISTENT;
 		}
 	}

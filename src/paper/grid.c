@@ -335,7 +335,7 @@ static void read_column(struct al_paper_grid *g, size_t k)
 	column->unit = unit_of(g, k);
 }
 
-/* The first text of a row, or in the columns next to it the one that says what it is of others. */
+/* The first text of a row, or the first of those next to it that names a summary: "Mean". */
 static const char *label_of(const struct al_paper_grid *g, const struct al_paper_row *row)
 {
 	for (size_t k = 1; k < row->n_cells && !al_number_length(row->cells[k]); k++)

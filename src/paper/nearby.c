@@ -403,11 +403,11 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 				&& al_sentence_is(s, at - 1, ",")
 				&& s->words[at - 2].kind > AL_WORD_SIGN
 				&& s->words[at - 2].scale == 0);
-	if (s->words[at].kind == AL_WORD_PERCENT
-			? al_sentence_is(s, at + 1, ":")
-			: al_sentence_is(s, at - 1, "=") && !is_delta(s, at))
-		return true;
-	return at > 2 && al_sentence_is(s, at - 1, "and") && al_sentence_is(s, at - 3, "between");
+	return (s->words[at].kind == AL_WORD_PERCENT
+			       ? al_sentence_is(s, at + 1, ":")
+			       : al_sentence_is(s, at - 1, "=") && !is_delta(s, at))
+		|| (at > 2 && al_sentence_is(s, at - 1, "and")
+			&& al_sentence_is(s, at - 3, "between"));
 }
 
 /* "up to 73 %", "40.2 +- 0.9" */

@@ -59,7 +59,6 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 static bool read_factor_as_saving(struct al_relating *r, size_t at)
 {
 	enum { NEAR = 3, FAR = 6 };
-	static const double most_width = 0.1;
 	const struct al_sentence *s = r->s;
 	struct al_word *said = &r->s->words[at];
 	const struct al_word *first = NULL;
@@ -79,7 +78,7 @@ static bool read_factor_as_saving(struct al_relating *r, size_t at)
 		     to = is_percent ? 100 - 100 / high : 100 / (100 - high),
 		     right = is_percent ? 100 - 100 / first->value : 100 / (100 - first->value);
 	if (said->value + said->half_unit < from || said->value - said->half_unit > to
-		|| to - from + 2 * said->half_unit > most_width * said->value)
+		|| to - from + 2 * said->half_unit > 0.1 * said->value) /* anything would fit */
 		return false;
 	al_paper_add_holding(r->out, r->counts, said, right,
 		fabs(said->value - right) <= said->half_unit * (1 + 1e-9) ? AL_REPRODUCED
