@@ -21,26 +21,24 @@ static struct al_paper_model *add(struct al_paper_subjects *s, const char *word,
 	return model;
 }
 
-/* Of the first two characters that count, in small letters. */
-static size_t begin_of(const char *name, size_t *next)
+/* The first two characters that count, in small letters. */
+static size_t begin_of(const char *name)
 {
 	const char *second = *name ? name + 1 + strspn(name + 1, "-_ ") : name;
 
-	*next = (size_t)tolower((unsigned char)*second) & 127;
-	return (size_t)tolower((unsigned char)*name) & 127;
+	return ((size_t)tolower((unsigned char)*name) & 127) * 128
+		+ ((size_t)tolower((unsigned char)*second) & 127);
 }
 
 static void add_name(struct al_paper_subjects *s, struct al_paper_model *model, const char *name)
 {
 	const char **names = al_new_array(s->arena, const char *, model->n_names + 1);
-	size_t next;
-	const size_t first = begin_of(name, &next);
 
 	for (size_t i = 0; i < model->n_names; i++)
 		names[i] = model->names[i];
 	names[model->n_names++] = name;
 	model->names = names;
-	s->begins[first][next] = true;
+	s->begins[begin_of(name)] = true;
 }
 
 /* {"names": [...], "use": "llama-3-8b"} or {"names": [...], "config": {...}, "source": "..."} */
@@ -216,10 +214,8 @@ bool al_paper_model_may_be(const struct al_paper_subjects *s, const char *label)
 {
 	const char *slash = strchr(label, ' ') ? NULL : strrchr(label, '/');
 	const char *p = slash ? slash + 1 : label;
-	size_t next;
-	const size_t first = begin_of(p, &next);
 
-	return vendor_length(&s->vocabulary, p) > 0 || s->begins[first][next];
+	return vendor_length(&s->vocabulary, p) > 0 || s->begins[begin_of(p)];
 }
 
 struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label)

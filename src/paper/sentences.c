@@ -3,7 +3,6 @@
 #include "paper/expressions.h"
 #include "paper/relations.h"
 #include "paper/sizes.h"
-#include "paper/stated.h"
 
 enum { MOST_KEPT_WORDS = 10000 };
 
@@ -28,7 +27,6 @@ static void read_sentence(struct reader *r)
 		r->begins = false;
 	}
 	al_paper_read_expressions(s, d->out, d->counts);
-	al_paper_read_stated(s, d, r->subjects, &r->topic);
 	al_paper_read_sizes(s, d, r->subjects, &r->topic);
 	al_paper_read_counts(s, d->out, d->counts);
 	al_operands_add(&r->operands, s);

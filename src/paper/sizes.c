@@ -1,6 +1,6 @@
 #include "paper/sizes.h"
 
-#include "paper/mentions.h"
+#include "paper/stated.h"
 #include "scenario/scenario.h"
 
 struct sizes {
@@ -272,6 +272,8 @@ static void judge_elsewhere(struct sizes *t, const struct al_mention *models, si
 			&& holds_at(t, i, subject, n_models > 0, &size)
 			&& !t->is_judged[size.number])
 			add(t, &size);
+		if (t->s->words[i].scale > 0 && strcmp(t->s->words[i].family, "bytes") == 0)
+			al_paper_read_stated(t->s, t->d, i, subject, models, n_models);
 	}
 }
 
@@ -313,7 +315,7 @@ void al_paper_read_sizes(const struct al_sentence *sentence, const struct al_der
 	for (size_t i = 0; has_sizes && i < n; i++)
 		if (models[i].subject)
 			judge_behind(&t, &models[i]);
-	if (has_sizes && (n > 0 || topic->subject))
+	if (has_sizes)
 		judge_elsewhere(&t, models, n, topic);
 	if (d.n > 0)
 		al_deriving_note(&d);

@@ -1,49 +1,72 @@
 #include "paper/stated.h"
 
-#include "paper/mentions.h"
+#include "paper/statement.h"
 #include "scenario/scenario.h"
 
 struct stated {
 	const struct al_sentence *s;
 	struct al_arena *arena;
-	struct al_mention model;
+	const struct al_mention *model; /* the only one that is known, or NULL */
 	size_t cache, size; /* words */
-	bool is_of_topic, is_of_token; /* it is said of the model before, of a token */
+	bool is_of_token, is_strict;
 };
 
-/* ---- what the sentence names ---- */
+/* ---- words near a size ---- */
 
-/* The only one, or the topic where none is named. */
-static bool find_model(struct stated *t, struct al_paper_subjects *subjects,
-	const struct al_paper_topic *topic)
+static bool is_noun(const struct al_sentence *s, size_t at)
 {
-	struct al_mention found[AL_MOST_MENTIONS];
-	const size_t n_found = al_paper_find_mentions(t->s, subjects, found);
-	size_t n = 0;
-
-	for (size_t i = 0; i < n_found; i++)
-		if (found[i].subject) {
-			t->model = found[i];
-			n++;
-		}
-	t->is_of_topic = n_found == 0;
-	if (t->is_of_topic)
-		t->model.subject = topic->subject;
-	return n == 1 || (t->is_of_topic && topic->subject);
+	return al_sentence_has(s, at, AL_WORDS_STORED);
 }
 
+/* "32K", "4,096 tokens" */
+static bool is_tokens(const struct al_sentence *s, size_t at)
+{
+	const struct al_word *w = &s->words[at];
+	const size_t next = at + 1 + al_sentence_is(s, at + 1, "-");
+	double round;
+
+	return w->kind != AL_WORD_LETTERS && al_paper_tokens(w->text, &round) > 0
+		&& (strpbrk(w->text, "kK") || al_sentence_is(s, next, "token")
+			|| al_sentence_is(s, next, "tokens"));
+}
+
+/* "70B" */
+static bool is_name(const struct al_sentence *s, size_t at)
+{
+	return s->words[at].scale == 1e9 && !*s->words[at].family;
+}
+
+/* The nearest word that is one; s->n: none is within reach. */
+static size_t nearest(const struct al_sentence *s, size_t at, size_t reach,
+	bool (*is)(const struct al_sentence *s, size_t at))
+{
+	for (size_t far = 1; far <= reach; far++) {
+		if (far <= at && is(s, at - far))
+			return at - far;
+		if (at + far < s->n && is(s, at + far))
+			return at + far;
+	}
+	return s->n;
+}
+
+/* ---- the statement ---- */
+
+/* The only one, next to the only size. */
 static bool find_cache(struct stated *t)
 {
-	size_t n = 0;
+	size_t n = 0, n_sizes = 0;
 
-	for (size_t i = 0; i < t->s->n; i++)
-		if (al_sentence_has(t->s, i, AL_WORDS_KV_CACHES)
-			|| (i > 0 && al_sentence_has(t->s, i, AL_WORDS_CACHES)
-				&& al_sentence_has(t->s, i - 1, AL_WORDS_KV))) {
+	for (size_t i = 0; i < t->s->n; i++) {
+		const struct al_word *w = &t->s->words[i];
+		const bool is_kv = al_sentence_has(t->s, i, AL_WORDS_KV)
+			|| (i > 0 && al_sentence_has(t->s, i - 1, AL_WORDS_KV));
+		n_sizes += w->kind == AL_WORD_NUMBER && strcmp(w->family, "bytes") == 0;
+		if (is_kv && al_sentence_has(t->s, i, AL_WORDS_CACHES)) {
 			t->cache = i;
 			n++;
 		}
-	return n == 1;
+	}
+	return n == 1 && n_sizes == 1 && t->s->words[t->size].kind == AL_WORD_NUMBER;
 }
 
 /* "128 KiB per token", "128 KiB/token" */
@@ -53,31 +76,12 @@ static bool is_of_token(const struct al_sentence *s, size_t size)
 		&& al_sentence_is(s, size + 2, "token");
 }
 
-static bool find_size(struct stated *t)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->s->n; i++)
-		if ((t->s->words[i].kind == AL_WORD_NUMBER
-			    || (t->s->words[i].kind == AL_WORD_OTHER && is_of_token(t->s, i)))
-			&& strcmp(t->s->words[i].family, "bytes") == 0) {
-			t->size = i;
-			n++;
-		}
-	t->is_of_token = n == 1 && is_of_token(t->s, t->size);
-	return n == 1;
-}
-
-/* ---- the statement ---- */
-
 /* The size may be of a part, of a changed model, or only a bound. */
 static bool has_condition(const struct stated *t)
 {
 	const struct al_sentence *s = t->s;
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (t->is_of_token && i == t->size + 1)
-			continue;
 		const bool is_format = i + 1 < s->n
 			&& strcmp(s->words[i + 1].text, "precision") == 0; /* "half precision" */
 		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES
@@ -87,58 +91,77 @@ static bool has_condition(const struct stated *t)
 	return false;
 }
 
-/* "The KV cache of Llama 3 8B at 8K tokens (batch 1, FP16) takes about 1 GiB". */
-static bool is_said_behind(const struct stated *t)
+/* "The KV cache of Llama 3 8B at 8K tokens (batch 1, FP16) takes about 1 GiB", "16 GiB for its KV
+ * cache": all words between the two are known. */
+static bool is_said(const struct stated *t)
 {
-	for (size_t i = t->cache + 1; i < t->size; i++) {
+	const bool is_behind = t->size > t->cache;
+	const size_t end = is_behind ? t->size : t->cache;
+
+	for (size_t i = t->size + t->cache - end + 1; i < end; i++) {
 		const struct al_word *w = &t->s->words[i];
-		const bool is_known = (i >= t->model.first && i < t->model.end)
-			|| w->kind == AL_WORD_NUMBER || w->kind == AL_WORD_OTHER
-			|| al_sentence_has(t->s, i, AL_WORDS_OF_CACHES);
-		if (!is_known)
+		const bool is_known = (t->model && i >= t->model->first && i < t->model->end)
+			|| w->kind == AL_WORD_NUMBER || w->kind == AL_WORD_OTHER;
+		if (!(is_behind && is_known) && !al_sentence_has(t->s, i, AL_WORDS_OF_CACHES))
 			return false;
 	}
 	return true;
 }
 
-/* "16 GiB of KV cache", "16 GiB for its KV cache". */
-static bool is_said_before(const struct stated *t)
-{
-	for (size_t i = t->size + (t->is_of_token ? 3 : 1); i < t->cache; i++)
-		if (!al_sentence_has(t->s, i, AL_WORDS_BEFORE_CACHES))
-			return false;
-	return true;
-}
-
 /* ---- judging ---- */
 
-static bool read_cell(const struct stated *t, struct al_paper_cell *out)
+static bool read_cell(struct stated *t, struct al_paper_cell *out)
 {
+	enum { NEAR = 6, FAR = 30 };
+	const struct al_word *word = &t->s->words[t->size];
+	const size_t noun = nearest(t->s, t->size, NEAR, is_noun);
+	const size_t tokens = nearest(t->s, t->size, FAR, is_tokens);
+	char *number = al_strdup(t->arena, word->text);
 	struct al_paper_facts facts;
-	const char *rest = al_format(t->arena, "%s ; %s",
-		al_sentence_join(t->s, t->arena, 0, t->model.first),
-		al_sentence_join(t->s, t->arena, t->model.end, t->s->n));
 
-	char *number = al_strdup(t->arena, t->s->words[t->size].text);
-
-	*out = (struct al_paper_cell){0};
-	al_paper_read_facts(rest, true, &facts);
 	if (al_ends_with(number, "KB"))
 		number[strlen(number) - 2] = 'k';
-	if ((facts.tokens == 0 && !t->is_of_token) || facts.has_several_tokens
-		|| facts.has_several_batches || facts.has_several_formats || facts.is_shared
-		|| !al_paper_cell_number(t->arena, number, out))
+	*out = (struct al_paper_cell){0};
+	if (!al_paper_cell_number(t->arena, number, out))
 		return false;
-	out->printed = al_strdup(t->arena, t->s->words[t->size].text);
-	out->line = t->s->words[t->size].line;
-	out->meaning = t->is_of_token ? AL_MEANS_CACHE_OF_TOKEN : AL_MEANS_CACHE;
-	out->subject = t->model.subject;
+	al_paper_read_facts(al_sentence_join(t->s, t->arena, 0, t->s->n), true, &facts);
+	t->is_strict = t->is_strict && facts.tokens > 0
+		&& !(facts.has_several_tokens || facts.has_several_batches
+			|| facts.has_several_formats || facts.is_shared);
+	out->printed = al_strdup(t->arena, word->text);
+	out->line = word->line;
+	out->meaning = t->is_of_token ? AL_MEANS_CACHE_OF_TOKEN
+		: t->is_strict || al_sentence_has(t->s, noun, AL_WORDS_KV)
+			|| al_sentence_has(t->s, noun, AL_WORDS_CACHES)
+		? AL_MEANS_CACHE
+		: noun < t->s->n ? AL_MEANS_WEIGHTS
+				 : AL_MEANS_NOTHING;
 	out->tokens = facts.tokens;
 	out->round_tokens = facts.round_tokens;
-	out->batch = facts.batch;
-	out->bytes = facts.bytes;
+	if (!t->is_strict && tokens < t->s->n)
+		out->tokens = al_paper_tokens(t->s->words[tokens].text, &out->round_tokens);
+	out->batch = facts.has_several_batches ? 0 : facts.batch;
+	out->bytes = facts.has_several_formats ? 0 : facts.bytes;
 	out->tokens_from = out->bytes_from = "the sentence";
-	return true;
+	return out->meaning != AL_MEANS_NOTHING
+		&& (out->tokens > 0 || out->meaning != AL_MEANS_CACHE)
+		&& (out->bytes > 0 || out->meaning != AL_MEANS_WEIGHTS);
+}
+
+/* "140 GB" of "70B" in 16 bits. */
+static void read_name(const struct stated *t, struct al_paper_cell *cell)
+{
+	enum { FAR = 30 };
+	const size_t name = nearest(t->s, t->size, FAR, is_name);
+	struct al_paper_subject *subject = al_new(t->arena, struct al_paper_subject);
+
+	if (name == t->s->n)
+		return;
+	subject->title = al_strdup(t->arena, t->s->words[name].text);
+	subject->from = "its name";
+	subject->totals[AL_TOTAL_PARAMETERS] = t->s->words[name].value;
+	cell->subject = subject;
+	al_paper_read_cell(cell, &(struct al_paper_reading){.bytes = cell->bytes});
 }
 
 static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_about)
@@ -148,7 +171,6 @@ static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_abo
 						   true};
 	const struct al_paper_cause *convention;
 
-	al_paper_read_cell(cell, &d->fit.reading);
 	if (cell->right == 0)
 		return;
 	if (!cell->holds && is_about && fabs(cell->value - cell->right) < 0.05 * cell->right) {
@@ -169,26 +191,37 @@ static void judge(struct al_deriving *d, struct al_paper_cell *cell, bool is_abo
 }
 
 void al_paper_read_stated(const struct al_sentence *sentence, const struct al_deriving *deriving,
-	struct al_paper_subjects *subjects, const struct al_paper_topic *topic)
+	size_t at, const struct al_paper_subject *subject, const struct al_mention *models,
+	size_t n_models)
 {
-	struct stated t = {.s = sentence, .arena = deriving->arena};
+	struct stated t = {.s = sentence, .arena = deriving->arena, .size = at};
 	struct al_deriving d = *deriving;
 	struct al_paper_cell cell, *cells[] = {&cell};
+	size_t n = 0;
 
-	if (!find_cache(&t) || !find_size(&t) || has_condition(&t)
-		|| !find_model(&t, subjects, topic)
-		|| !(t.size > t.cache ? is_said_behind(&t) : is_said_before(&t))
-		|| !read_cell(&t, &cell))
+	for (size_t i = 0; i < n_models; i++)
+		if (models[i].subject)
+			t.model = n++ > 0 ? NULL : &models[i];
+	t.is_of_token = is_of_token(sentence, at);
+	const bool is_plain = n < 2 && !t.is_of_token && find_cache(&t) && !has_condition(&t)
+		&& is_said(&t);
+	t.is_strict = is_plain && t.model;
+	if (!read_cell(&t, &cell))
 		return;
+	cell.subject = t.is_strict ? t.model->subject : subject;
 	d.cells = cells;
 	d.n = 1;
-	d.fit = al_paper_best_reading(cells, 1, (enum al_paper_gb)d.options->gb);
-	if (t.is_of_topic
-		|| t.is_of_token) { /* what holds counts, in 16 bits if no others are said */
+	if (cell.subject) {
+		d.fit = al_paper_best_reading(cells, 1, (enum al_paper_gb)d.options->gb);
 		al_paper_read_cell(&cell, &d.fit.reading);
-		if (!cell.holds || (cell.bytes == 0 && d.fit.reading.bytes != 2))
-			return;
 	}
-	judge(&d, &cell, al_sentence_has(sentence, t.size - 1, AL_WORDS_ABOUT));
+	if (!cell.holds && cell.meaning == AL_MEANS_WEIGHTS)
+		read_name(&t, &cell);
+	const bool is_telling = is_plain || t.is_of_token
+		|| al_significant_digits(&sentence->words[at]) >= 2;
+	if (!t.is_strict
+		&& (!cell.holds || !is_telling || (cell.bytes == 0 && d.fit.reading.bytes != 2)))
+		return;
+	judge(&d, &cell, al_sentence_has(sentence, at - 1, AL_WORDS_ABOUT));
 	al_deriving_note(&d);
 }

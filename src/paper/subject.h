@@ -53,7 +53,7 @@ struct al_paper_subjects {
 	struct al_paper_vocabulary vocabulary;
 	struct al_paper_model *models;
 	size_t n, room;
-	bool begins[128][128]; /* a name begins with these two letters or digits */
+	bool begins[128 * 128]; /* a name begins with these two letters or digits */
 };
 
 /* The built-in models, those of models.json, and each NAME.json of `folder`, which may be NULL;

@@ -39,12 +39,12 @@ struct al_paper_heads {
 	LIST(OPERATORS, operators) LIST(EQUALS, equals) LIST(LINKS, links) \
 	LIST(UNITS, units) LIST(GAPS, gaps) LIST(FALLING, falling) LIST(RISING, rising) \
 	LIST(ABOUT, about) LIST(OF_TIME, of_time) LIST(QUANTITIES, quantities) \
-	LIST(OF_BYTES, of_bytes) LIST(BEFORE_CACHES, before_caches) \
+	LIST(OF_BYTES, of_bytes) \
 	LIST(OF_CACHES, of_caches) LIST(CONDITIONS, conditions) \
 	LIST(NOUN_ENDS, noun_ends) LIST(TOTAL_LINKS, total_links) \
 	LIST(TOTALS, totals) LIST(OF_MODELS, of_models) \
-	LIST(OF_SIZES, of_sizes) LIST(KV_CACHES, kv_caches) LIST(CACHES, caches) \
-	LIST(KV, kv) LIST(VERSUS, versus) LIST(MADE_OF, made_of) \
+	LIST(OF_SIZES, of_sizes) LIST(CACHES, caches) \
+	LIST(KV, kv) LIST(STORED, stored) LIST(VERSUS, versus) LIST(MADE_OF, made_of) \
 	LIST(FAMILIES, families) LIST(OF_LAYERS, of_layers) LIST(GROUPS, groups) \
 	LIST(LETTERS_L, letters_l) LIST(LETTERS_D, letters_d) LIST(LETTERS_H, letters_h) \
 	LIST(PARAMETERS, parameters) LIST(PARTS, parts) LIST(ACTIVE, active) \
