@@ -325,7 +325,7 @@ static bool take_counts(struct merging *m, const struct al_shard_file *part, str
 	for (size_t row = 0; row < counts->n_rows; row++) {
 		const char *name = al_table_text(counts, row, "tensor");
 		const struct al_tensor *t = al_checkpoint_find(checkpoint, name);
-		double n = 0;
+		double n;
 		if (!t || !al_table_number(counts, row, "count", &n))
 			return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s", part->path,
 				checkpoint->path, name);

@@ -237,7 +237,6 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 
 	jobs->progress->whole = name;
 	jobs->n_figures += scenario->n_figures;
-	al_names_init(&job.inputs);
 	if (job.page)
 		al_page_begin_section(job.page, name, name, NULL);
 	bool ok = take_name(jobs, name, err) && run_scenario(&job, err);

@@ -463,6 +463,15 @@ static void rotary_rules(void **state)
 	check_scaling(b,
 		"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 1, "
 		"\"original_max_position_embeddings\": 64, \"attention_factor\": 2}");
+	b = begin_metadata(5);
+	put_word(b, "tiny.rope.scaling.type", "yarn");
+	put_real(b, "tiny.rope.scaling.factor", 1);
+	put_real(b, "tiny.rope.scaling.yarn_beta_fast", 32);
+	put_real(b, "tiny.rope.scaling.yarn_beta_slow", 2);
+	put_number(b, "tiny.context_length", 256);
+	check_scaling(b,
+		"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 1, "
+		"\"original_max_position_embeddings\": 256, \"beta_fast\": 32, \"beta_slow\": 2");
 }
 
 int main(void)

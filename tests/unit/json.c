@@ -21,6 +21,10 @@ static const struct refusal {
 	{"\"\t\"", "t.json:1:2: raw control character in a string"},
 	{"\"\\u0000\"", "t.json:1:8: a string must not contain a NUL"},
 	{"\"\\ud800\"", "t.json:1:8: lone surrogate in a string"},
+	{"\"\\ud800\\u0041\"", "t.json:1:14: lone surrogate in a string"},
+	{"\"\\udc00\\udc00\"", "t.json:1:8: lone surrogate in a string"},
+	{"\"\\a\"", "t.json:1:3: unknown escape in a string"},
+	{"\"\\u00g0\"", "t.json:1:6: expected four hexadecimal digits after \\u"},
 	{"\"\xC0\x80\"", "t.json:1:2: invalid UTF-8"},
 	{"\"\xED\xA0\x80\"", "t.json:1:2: invalid UTF-8"},
 	{"\"abc", "t.json:1:5: unterminated string"},
@@ -184,6 +188,22 @@ static void reads_escapes_and_exact_sizes(void **state)
 	al_json_finish(&doc);
 }
 
+/* The first and the last code point of each length in UTF-8. */
+static void reads_code_points_of_each_length(void **state)
+{
+	static const char text[] = "\"\\u0001\\u007F\\u0080\\u07fF\\u0800\\uFFFF"
+				   "\\uD800\\uDC00\\uDBFF\\uDFFF\"";
+	struct al_json doc;
+	struct al_error err;
+
+	(void)state;
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_string_equal(doc.root->text,
+		"\x01\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF"
+		"\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
+	al_json_finish(&doc);
+}
+
 /* Whoever uses the library may have chosen a decimal comma. */
 static void reads_numbers_in_any_locale(void **state)
 {
@@ -211,6 +231,7 @@ int main(void)
 		cmocka_unit_test(names_the_nearest_key),
 		cmocka_unit_test(escapes_control_characters_in_messages),
 		cmocka_unit_test(reads_escapes_and_exact_sizes),
+		cmocka_unit_test(reads_code_points_of_each_length),
 		cmocka_unit_test(reads_numbers_in_any_locale),
 	};
 
