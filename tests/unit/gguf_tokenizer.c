@@ -236,6 +236,12 @@ static const struct test_case {
 	const char *instead[3][2]; /* in the tokenizer.json */
 } cases[] = {
 	{"gpt2", "gpt2", "gpt-2", NULL, NULL, NULL, {{NULL, NULL}}},
+	{"gpt2", "gpt2", "starcoder", NULL, NULL, NULL,
+		{{"\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
+		  "\"trim_offsets\":true}",
+			"\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":"
+			"\"Digits\",\"individual_digits\":true},{\"type\":\"ByteLevel\","
+			"\"add_prefix_space\":false,\"trim_offsets\":true}]}"}}},
 	{"llama-3", "gpt2", "llama-bpe", "<|begin_of_text|>", NULL, NULL, {{NULL, NULL}}},
 	{"qwen-2", "gpt2", "qwen2", NULL, NULL, NULL,
 		{{"\"ignore_merges\":true", "\"ignore_merges\":false"},

@@ -43,6 +43,11 @@ static void reads_spreads(void **state)
 		", 'mark_best': true, 'mark_second': true, 'significance': 'mha', " \
 		"'spread': " form)
 
+#define APART(mqa, sha) \
+	SCORES("['mha', '10.0000 ± 1.0000'], ['mqa', '" mqa " ± 1.0000'], ['sha', '" sha \
+	       " ± 1.0000']", \
+		", 'significance': 'mha', 'spread': 'none'")
+
 /* t is 3.16 of 8 degrees of freedom (p = 0.013), and 4.47 of 7.42 (p = 0.003). */
 static void sets_spreads(void **state)
 {
@@ -66,6 +71,11 @@ static void sets_spreads(void **state)
 				"Variant & {score:acc} \\\\", "mha & \\bfseries 84.0 \\pm 0.3 \\\\",
 				"sha & 83.0 \\pm 0.4$^{**}$ \\\\"}},
 		{MARKED("'none'"), "latex", {"mha & \\textbf{84.0} \\\\"}},
+		/* t of 8 degrees of freedom is 2.306004 at 0.05 and 3.355387 at 0.01 */
+		{APART("11.4584", "12.1221"), "latex",
+			{"mqa & 11.4584 \\\\", "sha & 12.1221$^{*}$ \\\\"}},
+		{APART("11.4585", "12.1222"), "latex",
+			{"mqa & 11.4585$^{*}$ \\\\", "sha & 12.1222$^{**}$ \\\\"}},
 		{MARKED("'none'"), "text", {"84.0 (0.3)", "83.4 (0.3)*", "83.0 (0.4)**"}},
 	};
 
