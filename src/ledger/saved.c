@@ -21,8 +21,8 @@ static bool reads_input(const struct al_saved_build *b, const struct al_variant 
 {
 	for (size_t i = 0; i < variant->tensors.n; i++) {
 		const struct al_entry *t = &variant->tensors.items[i];
-		if (strcmp(t->name, name) == 0 && t->kind == AL_TENSOR_WEIGHT
-			&& t->role != AL_ROLE_OUTPUT && t->shape.n_dims == 2
+		if (t->kind == AL_TENSOR_WEIGHT && t->role != AL_ROLE_OUTPUT && t->shape.n_dims == 2
+			&& strcmp(t->name, name) == 0
 			&& strcmp(al_formula_source(t->shape.dims[0]), "d_model") == 0)
 			return al_saved_has_adapter(b, adapted_role(t->role));
 	}

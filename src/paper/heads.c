@@ -18,9 +18,9 @@ static const struct format {
 
 static bool is_word_at(const char *text, const char *p, const char *word)
 {
-	const size_t n = strlen(word);
+	const size_t n = (*p | 32) == (*word | 32) ? strlen(word) : 0;
 
-	return strncasecmp(p, word, n) == 0 && !isalnum((unsigned char)p[n])
+	return n > 0 && strncasecmp(p, word, n) == 0 && !isalnum((unsigned char)p[n])
 		&& (p == text || !isalnum((unsigned char)p[-1]));
 }
 

@@ -40,8 +40,9 @@ bool al_paper_read_rate(struct al_relating *r, size_t at)
 		return false;
 	for (size_t i = 0; i < all->n * all->n && chance <= most_chance; i++) {
 		const struct al_operand *a = &all->items[i / all->n], *b = &all->items[i % all->n];
-		const double right = rate_of(&said, a, b);
-		if (right == 0 || a->place >= place || b->place >= place)
+		const bool is_before = a->place < place && b->place < place;
+		const double right = is_before ? rate_of(&said, a, b) : 0;
+		if (right == 0)
 			continue;
 		chance += 2 * half / said.word.value;
 		if (fabs(right - said.word.value) > half * (1 + 1e-9) || chance > most_chance)

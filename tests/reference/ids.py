@@ -24,8 +24,9 @@ def ours(program, tokenizer, text):
 
 def cases(vector, folder):
     """Each title, tokenizer, text and what it should give"""
-    write_lines(folder + '/lines', judged_lines())
-    write_lines(folder + '/ordinary', [line for line in judged_lines() if not pieces.holds_special(line)])
+    lines = list(judged_lines())
+    write_lines(folder + '/lines', lines)
+    write_lines(folder + '/ordinary', [line for line in lines if not pieces.holds_special(line)])
     for path, expected in vector['tokenizers'].items():
         yield path, path, folder + '/lines', expected
     for path, expected in vector['sentencepiece'].items():

@@ -314,9 +314,10 @@ static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
 	add_inference(out, &ledger, "bf16");
 	if (detail == AL_TENSORS_BY_LAYER)
 		add_inference(out, &ledger, "q4_k_m");
-	add_training(out, &ledger, 1, 0, AL_RECOMPUTE_NONE);
-	add_training(out, &ledger, 1, 3, AL_RECOMPUTE_SELECTIVE);
-	if (detail == AL_TENSORS_BY_LAYER)
+	if (detail == AL_TENSORS_BY_KIND) {
+		add_training(out, &ledger, 1, 0, AL_RECOMPUTE_NONE);
+		add_training(out, &ledger, 1, 3, AL_RECOMPUTE_SELECTIVE);
+	} else
 		add_training(out, &ledger, 2, 1, AL_RECOMPUTE_FULL);
 	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
