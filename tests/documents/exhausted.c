@@ -315,7 +315,7 @@ static void check_command(const char *line)
 	struct subject subject = {.name = line, .run = run_command_line, .argv = argv};
 
 	subject.argc = split(line, room, sizeof(room), argv);
-	check_all(&subject, 100);
+	check_all(&subject, 50);
 }
 
 static void check_commands(void)
