@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "audit/forms.h"
 #include "audit/notes.h"
 #include "audit/summary.h"
 #include "linalg/cp.h"
@@ -818,10 +819,128 @@ static void coarse_weights_are_noted(void **state)
 	close_audit(a);
 }
 
+/* ---- what figures show ---- */
+
+static struct al_table *points_of(const struct answer *a, const char *id, size_t drawing)
+{
+	static struct al_table points;
+
+	al_table_init(&points, "points", "");
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_drawing *d = &al_measurements[i]->drawings[drawing];
+		if (strcmp(al_measurements[i]->id, id) != 0)
+			continue;
+		if (d->points)
+			al_table_add_fields(&points, d->points, 0);
+		d->take_points(&points, a->tables[i]);
+	}
+	return &points;
+}
+
+/* A point for each row of the table whose `key` reads `value`, in order; how far it looked. */
+static size_t check_points(const struct al_table *points, const char *method,
+	const struct al_table *table, const char *key, const char *value, const char *error)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *found = text(table, row, key);
+		if (!found || strcmp(found, value) != 0)
+			continue;
+		while (strcmp(text(points, n, "method"), method) != 0)
+			n++;
+		const double x = number(points, n, "error"), y = number(table, row, error);
+		assert_string_equal(text(points, n, "module"), text(table, row, "module"));
+		assert_true(number(points, n, "parameters") == number(table, row, "parameters"));
+		assert_true(x == y || (isnan(x) && isnan(y)));
+		n++;
+	}
+	return n;
+}
+
+static void curves_by_width_are_of_three_methods(void **state)
+{
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(0);
+	const struct al_table *tucker = table_of(a, "tucker");
+	struct al_table *points = points_of(a, "tucker", 0);
+	assert_int_equal(points->n_rows, 3 * tucker->n_rows / 4);
+	assert_true(check_points(points, "CP", tucker, "method", "collab", "relative_error") > 0);
+	check_points(points, "truncated heads", tucker, "method", "collab", "control_error");
+	check_points(points, "Tucker", tucker, "core", "factored", "relative_error");
+	al_table_finish(points);
+	close_audit(a);
+}
+
+/* Each curve begins at its first component and ends with all of the variance; as many as heads,
+ * modules and draws have. */
+static void check_curves(const struct al_table *points, const char *series, size_t n_strands)
+{
+	double strand = 0, captured = 1;
+	size_t n = 0;
+
+	for (size_t row = 0; row < points->n_rows; row++) {
+		if (strcmp(text(points, row, "series"), series) != 0)
+			continue;
+		const bool is_next = number(points, row, "strand") != strand;
+		assert_true(is_next == (number(points, row, "component") == 1));
+		assert_true(is_next ? fabs(captured - 1) < 1e-9
+				    : number(points, row, "captured") >= captured);
+		n += is_next;
+		strand = number(points, row, "strand");
+		captured = number(points, row, "captured");
+	}
+	assert_int_equal(n, n_strands);
+}
+
+static void curves_of_variance_are_of_heads_modules_and_draws(void **state)
+{
+	enum { DRAWS = 2 };
+
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(DRAWS);
+	struct al_table *points = points_of(a, "curves", 0);
+	check_curves(points, "$W_Q$", LAYERS * (HEADS + 1));
+	check_curves(points, "$W_K$", LAYERS * (HEADS + 1));
+	check_curves(points, "$W_Q W_K^T$", LAYERS * (HEADS + 1));
+	check_curves(points, "$W_Q W_K^T$ of independent heads", LAYERS * DRAWS);
+	al_table_finish(points);
+	points = points_of(a, "curves", 1);
+	check_curves(points, "all heads together", LAYERS);
+	check_curves(points, "unrelated heads with the same spectra", LAYERS);
+	al_table_finish(points);
+	close_audit(a);
+}
+
+/* W_Q W_K^T = [1; 2] [3, 5] has entries 3, 5, 6, 10; a bias of 4 adds the row 12, 20. */
+static void means_of_forms_are_those_of_their_entries(void **state)
+{
+	static double query[] = {1, 2}, key[] = {3, 5}, bias[] = {4};
+	struct al_heads heads = {.query = {query, 2, 1, 2},
+		.key = {key, 2, 1, 2},
+		.n_heads = 1,
+		.n_kv_heads = 1,
+		.d_head = 1};
+	struct al_error err;
+	double mean;
+
+	(void)state;
+	assert_true(al_form_means(&heads, AL_FORM_QK, &mean, &err));
+	assert_true(mean == 24. / 4);
+	heads.bias[AL_QUERY] = (struct al_view){bias, 1, 1, 1};
+	assert_true(al_form_means(&heads, AL_FORM_QK, &mean, &err));
+	assert_true(fabs(mean - 56. / 6) < 1e-14);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(coarse_weights_are_noted),
+		cmocka_unit_test(curves_by_width_are_of_three_methods),
+		cmocka_unit_test(curves_of_variance_are_of_heads_modules_and_draws),
+		cmocka_unit_test(means_of_forms_are_those_of_their_entries),
 		cmocka_unit_test(ranks_are_exact),
 		cmocka_unit_test(copies_are_one_head),
 		cmocka_unit_test(different_heads_are_counted),
