@@ -50,14 +50,13 @@ struct made {
 	const char *part; /* of the refusal; NULL: it is read */
 };
 
-static void put_tensor(struct pickle *p, const struct made *t)
+static void put_view(struct pickle *p, const struct made *t)
 {
 	static const char function[] = "ctorch._utils\n_rebuild_tensor_v2\n",
 			  class[] = "ctorch\nFloatStorage\n",
 			  hooks[] = "\x89"
 				    "ccollections\nOrderedDict\n)R";
 
-	put_text(p, t->name);
 	put(p, function, sizeof(function) - 1);
 	put(p, "((", 2);
 	put_text(p, "storage");
@@ -71,6 +70,12 @@ static void put_tensor(struct pickle *p, const struct made *t)
 	put_tuple(p, t->strides);
 	put(p, hooks, sizeof(hooks) - 1);
 	put(p, "tR", 2);
+}
+
+static void put_tensor(struct pickle *p, const struct made *t)
+{
+	put_text(p, t->name);
+	put_view(p, t);
 }
 
 static void add_member(zip_t *zip, const char *name, const void *bytes, size_t n, int method)
@@ -94,11 +99,11 @@ static void write_archive(const char *path, const struct pickle *p, int method)
 }
 
 static const struct made tensors[] = {
-	{"module.turned", "0", 6, 0, {3, 2, -9}, {1, 3, -9}, NULL},
-	{"module.plain", "0", 6, 0, {2, 3, -9}, {3, 1, -9}, NULL},
-	{"module.column", "0", 6, 1, {2, -9}, {3, -9}, NULL},
-	{"module.number", "0", 6, 5, {-9}, {-9}, NULL},
-	{"module.none", "0", 6, 6, {0, 3, -9}, {3, 1, -9}, NULL},
+	{"module._orig_mod.turned", "0", 6, 0, {3, 2, -9}, {1, 3, -9}, NULL},
+	{"module._orig_mod.plain", "0", 6, 0, {2, 3, -9}, {3, 1, -9}, NULL},
+	{"module._orig_mod.column", "0", 6, 1, {2, -9}, {3, -9}, NULL},
+	{"module._orig_mod.number", "0", 6, 5, {-9}, {-9}, NULL},
+	{"module._orig_mod.none", "0", 6, 6, {0, 3, -9}, {3, 1, -9}, NULL},
 };
 enum { N_TENSORS = sizeof(tensors) / sizeof(*tensors) };
 
@@ -151,6 +156,61 @@ static void reads_views(void **state)
 	test_folder_remove(&folder);
 }
 
+/* ---- protocols ---- */
+
+#define PICKLE(text) text, sizeof(text) - 1
+
+/* What pickles write around a state dict: frames, all kinds of options, memoized names, a dict made
+ * of pairs with attributes. Options leave no trace, and a name may be taken from the memo. */
+static void reads_all_that_protocols_write(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t n;
+	} options[] = {{PICKLE("\x8f\x94(K\1K\2\x90")}, /* memo 2 */
+		{PICKLE("C\2xy")}, {PICKLE("B\2\0\0\0xy")}, {PICKLE("\x8e\2\0\0\0\0\0\0\0xy")},
+		{PICKLE("G\x3f\xf0\0\0\0\0\0\0")}, {PICKLE("\x8a\2\1\1")}, {PICKLE("\x8a\0")},
+		{PICKLE("N")}, {PICKLE("\x88")}, {PICKLE("\x89")}, {PICKLE("M\1\2")},
+		{PICKLE("U\2xy")}, {PICKLE("T\2\0\0\0xy")}, {PICKLE("\x8c\2xy")},
+		{PICKLE("\x8d\2\0\0\0\0\0\0\0xy")}, {PICKLE("K\1\x85")}, {PICKLE("K\1K\2\x86")},
+		{PICKLE("K\1K\2K\3\x87")}, {PICKLE("(K\1K\2l")}, {PICKLE("(K\1K\2d")},
+		{PICKLE("](K\1K\2e")}, {PICKLE("]K\1a")}, {PICKLE("}K\1K\2s")}, {PICKLE("K\7}0")},
+		{PICKLE(")")}, {PICKLE("ctorch\ndevice\n(U\3cputR")},
+		{PICKLE("ctorch\nSize\n((K\2K\3ttR")}, {PICKLE("\x8c\5torch\x8c\7float32\x93")},
+		{PICKLE("c__builtin__\nset\n(]tR")}};
+	static const char class[] = "ccollections\nOrderedDict\n(](";
+	struct pickle p = {.n = 0};
+	struct test_folder folder;
+	struct al_checkpoint c;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	put(&p, PICKLE("\x80\4\x95\0\2\0\0\0\0\0\0}\x94(X\6\0\0\0weight\x94")); /* memo 0 and 1 */
+	put(&p, "}(", 2);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		put_integer(&p, (int32_t)i);
+		put(&p, options[i].bytes, options[i].n);
+	}
+	put(&p, "u", 1);
+	put_text(&p, "state_dict");
+	put(&p, class, sizeof(class) - 1);
+	put(&p, "(h\1", 3);
+	put_view(&p, &tensors[1]);
+	put(&p, "t(", 2);
+	put_tensor(&p, &tensors[2]);
+	put(&p, PICKLE("t(j\2\0\0\0h\1tetR}X\1\0\0\0vK\1sbu."));
+	test_folder_make(&folder);
+	write_archive(test_path(path, &folder, "x.pt"), &p, ZIP_CM_STORE);
+	if (!al_checkpoint_open(&c, path, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(c.n_tensors, 2);
+	expect_numbers(&c, "weight", (const double[]){0, 1, 2, 3, 4, 5}, 6);
+	expect_numbers(&c, "module._orig_mod.column", (const double[]){1, 4}, 2);
+	al_checkpoint_close(&c);
+	test_folder_remove(&folder);
+}
+
 /* ---- what is refused ---- */
 
 static const struct made wrong[] = {
@@ -185,8 +245,6 @@ static void refuses_impossible_views(void **state)
 	test_folder_remove(&folder);
 }
 
-#define PICKLE(text) text, sizeof(text) - 1
-
 static const struct {
 	const char *bytes;
 	size_t n;
@@ -218,6 +276,13 @@ static const struct {
 	{PICKLE("\x80\2X\1\0\0\0aX\1\0\0\0bQ."), "describes a storage in an unknown way"},
 	{PICKLE("\x80\2}}R."), "calls something that isn't callable"},
 	{PICKLE("\x80\2i."), "opcode 0x69"},
+	{PICKLE("\x80\2}K\1a."), "appends to something that isn't a container"},
+	{PICKLE("\x80\2"
+		"ctorch\nSize\n(K\1tR."),
+		"builds an object from invalid arguments"},
+	{PICKLE("\x80\2"
+		"ccollections\nOrderedDict\n(]K\1atR."),
+		"builds a dict from something other than pairs"},
 	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "contains no tensors"},
 	{PICKLE("\x80\2}."), "contains no tensors"},
 };
@@ -306,6 +371,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_views),
+		cmocka_unit_test(reads_all_that_protocols_write),
 		cmocka_unit_test(refuses_impossible_views),
 		cmocka_unit_test(calls_nothing),
 		cmocka_unit_test(refuses_cost),
