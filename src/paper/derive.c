@@ -106,7 +106,7 @@ static bool may_have_scales(const struct al_deriving *d, const struct al_paper_c
 	for (size_t i = 0; i < d->n; i++)
 		if (d->cells[i]->holds && d->cells[i]->bytes == cell->bytes)
 			return false;
-	return cell->bytes > 0 && cell->bytes < 2;
+	return cell->bytes < 2;
 }
 
 /* A note may tell that the number is of something else. */

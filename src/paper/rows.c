@@ -283,14 +283,8 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 		facts->has_several_batches ? 0 : facts->batch);
 	cell.bytes = first_of(head->facts.bytes, row->bytes,
 		facts->has_several_formats ? 0 : facts->bytes);
-	cell.tokens_from = head->facts.tokens > 0 ? "head"
-		: row->tokens > 0		  ? "row"
-		: cell.tokens > 0		  ? "caption"
-						  : NULL;
-	cell.bytes_from = head->facts.bytes > 0 ? "head"
-		: row->bytes > 0		? "row"
-		: cell.bytes > 0		? "caption"
-						: NULL;
+	cell.tokens_from = head->facts.tokens > 0 ? "head" : row->tokens > 0 ? "row" : "caption";
+	cell.bytes_from = head->facts.bytes > 0 ? "head" : row->bytes > 0 ? "row" : "caption";
 	*AL_APPEND(s->arena, s->cells, s->n, s->room) = cell;
 }
 

@@ -14,7 +14,7 @@ struct al_paper_cell {
 	int size; /* of the meaning */
 	const struct al_paper_subject *subject;
 	double tokens, round_tokens, batch, bytes; /* 0: not stated */
-	const char *tokens_from, *bytes_from; /* "caption"; NULL: not stated */
+	const char *tokens_from, *bytes_from; /* "caption", if any */
 	double right; /* by a reading, in the printed unit; 0: it can't be derived */
 	bool is_guess; /* of its meaning */
 	bool holds;
