@@ -64,9 +64,6 @@ static bool find(struct al_candidate *candidate, struct al_network *network,
 	candidate->divergences = divergences;
 	if (kept && al_kept_next(kept, result)) {
 		memcpy(divergences, result + 1, n * sizeof(*divergences));
-		result->method = candidate->method;
-		result->rank = candidate->rank;
-		result->of_keys = candidate->of_keys;
 		result->divergences = divergences;
 		*candidate = *result;
 		return true;
