@@ -71,13 +71,31 @@ static void heads_that_do_alike_are_found(void **state)
 	assert_true(alike[2].outputs < .3);
 }
 
+static void expect_doing(const struct al_calibration *c, const char *const *expected)
+{
+	struct al_table table;
+
+	al_table_init(&table, "drop", "");
+	al_table_add_column(&table, (struct al_column){.key = "module"});
+	al_table_add_column(&table, (struct al_column){.key = "head"});
+	al_table_add_column(&table, (struct al_column){.key = "doing"});
+	for (size_t i = 0; i < c->n_modules * HEADS; i++) {
+		struct al_cell *cells = al_table_add_row(&table);
+		al_cell_set_text(&table, &cells[0], c->modules[i / HEADS].name);
+		al_cell_set_int(&table, &cells[1], (int64_t)i % HEADS);
+	}
+	assert_true(al_doing_fill(c, &table, "doing", NULL));
+	for (size_t i = 0; i < c->n_modules * HEADS; i++)
+		assert_string_equal(al_table_text(&table, i, "doing"), expected[i]);
+	al_table_finish(&table);
+}
+
 static void what_stands_out_is_named(void **state)
 {
 	struct al_module_statistics m = make_module();
 	int64_t queries[AL_N_QUERIES] = {10, 20, 5};
 	struct al_calibration c = {.n_folds = 1, .modules = &m, .n_modules = 1};
 	static const char *const expected[HEADS] = {"previous token 0.40", "", "induction 0.40"};
-	struct al_table table;
 	(void)state;
 
 	for (int i = 0; i < AL_QUERIES_RANDOM_LATER; i++)
@@ -87,19 +105,28 @@ static void what_stands_out_is_named(void **state)
 	scores[AL_STATISTIC_SELF][2] = .05 * TOKENS;
 	scores[AL_STATISTIC_SUCCESSORS][2] = .4 * 5;
 	scores[AL_STATISTIC_DUPLICATES][1] = .39 * 5;
-	al_table_init(&table, "drop", "");
-	al_table_add_column(&table, (struct al_column){.key = "module"});
-	al_table_add_column(&table, (struct al_column){.key = "head"});
-	al_table_add_column(&table, (struct al_column){.key = "doing"});
-	for (int64_t head = 0; head < HEADS; head++) {
-		struct al_cell *cells = al_table_add_row(&table);
-		al_cell_set_text(&table, &cells[0], m.name);
-		al_cell_set_int(&table, &cells[1], head);
-	}
-	assert_true(al_doing_fill(&c, &table, "doing", NULL));
-	for (size_t head = 0; head < HEADS; head++)
-		assert_string_equal(al_table_text(&table, head, "doing"), expected[head]);
-	al_table_finish(&table);
+	expect_doing(&c, expected);
+}
+
+/* 0.20 is more than twice 0.09, the mean of the two in the middle; 0.15 isn't. */
+static void what_stands_out_is_twice_the_median(void **state)
+{
+	struct al_module_statistics modules[2] = {make_module(), make_module()};
+	double here[HEADS] = {.30 * TOKENS, .20 * TOKENS, .15 * TOKENS},
+	       there[HEADS] = {.03 * TOKENS, .02 * TOKENS, .01 * TOKENS};
+	int64_t queries[AL_N_QUERIES] = {10, 20, 5};
+	struct al_calibration c = {.n_folds = 1, .modules = modules, .n_modules = 2};
+	static const char *const expected[2 * HEADS] = {"itself 0.30", "itself 0.20", "", "", "",
+		""};
+	(void)state;
+
+	memset(scores, 0, sizeof(scores));
+	for (int i = 0; i < AL_QUERIES_RANDOM_LATER; i++)
+		c.n_queries[i] = &queries[i];
+	modules[0].of[AL_STATISTIC_SELF] = column(here, HEADS);
+	modules[1].of[AL_STATISTIC_SELF] = column(there, HEADS);
+	modules[1].name = "layers.1";
+	expect_doing(&c, expected);
 }
 
 int main(void)
@@ -107,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heads_that_do_alike_are_found),
 		cmocka_unit_test(what_stands_out_is_named),
+		cmocka_unit_test(what_stands_out_is_twice_the_median),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
