@@ -16,6 +16,7 @@
 	"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Removed\", " \
 	"\"invert\": false, \"pattern\": {\"Regex\": \"" pattern "\"}}}"
 
+#define SIXTY "123456789-123456789-123456789-123456789-123456789-123456789-"
 static const struct {
 	const char *json, *message;
 } refused[] = {
@@ -39,6 +40,13 @@ static const struct {
 		"t:1:65: \"ab\" isn't in the vocabulary"},
 	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": [\"ab\"]}}",
 		"t:1:65: found \"ab\", expected two pieces with a blank between them"},
+	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\"a " SIXTY "y\"]}}",
+		"t:1:57: \"" SIXTY "\" isn't in the vocabulary"},
+	{"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\", "
+	 "\"add_prefix_space\": false, \"prepend_scheme\": \"first\"}}",
+		"t:1:96: \"add_prefix_space\" is false, \"prepend_scheme\" isn't \"never\""},
+	{"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"__\"}}",
+		"t:1:96: \"replacement\" is \"__\", expected one character"},
 	{"{\"model\": {\"type\": \"BPE\", \"dropout\": 0.5, \"vocab\": {\"a\": 0}, \"merges\": "
 	 "[]}}",
 		"t:1:38: \"dropout\" is 0.5: tokenization would be random"},
@@ -198,6 +206,79 @@ static void test_unencodable(void **state)
 	}
 }
 
+/* ---- ids by hand ---- */
+
+#define TEMPLATE(before, after) \
+	"{\"type\": \"TemplateProcessing\", \"single\": [" before \
+	"{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}" after \
+	"], \"pair\": [], \"special_tokens\": {\"u\": {\"id\": \"u\", \"ids\": [0], \"tokens\": " \
+	"[\"u\"]}, \"a\": {\"id\": \"a\", \"ids\": [1], \"tokens\": [\"a\"]}}}"
+#define SPECIAL(id) "{\"SpecialToken\": {\"id\": \"" id "\", \"type_id\": 0}}"
+#define PIECES \
+	"\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 5, \"vocab\": " \
+	"{\"u\": 0, \"##\": 1, \"a\": 2, \"##b\": 3, \"##bb\": 4}"
+#define LOWERCASE(letter) \
+	"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"u\": 0, " \
+	"\"" letter "\": 1}}, \"normalizer\": {\"type\": \"Lowercase\"}}"
+
+static const struct {
+	const char *json, *text, *ids;
+} encoded[] = {
+	/* more than the prefix continues a word, the longest piece first; at most 5 characters */
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", " PIECES "}}", "ab", "2 3"},
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", " PIECES "}}", "abbb",
+		"2 4 3"},
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", " PIECES "}}", "abc", "0"},
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", " PIECES "}}", "abbbb",
+		"2 4 4"},
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", " PIECES "}}", "abbbbb", "0"},
+	/* models without a type */
+	{"{\"model\": {\"unk_token\": \"u\", " PIECES "}}", "abb", "2 4"},
+	{"{\"model\": {\"unk_token\": \"u\", \"vocab\": {\"u\": 0, \"ab\": 1}}}", "ab", "1"},
+	{"{\"model\": {\"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]}}", "abb",
+		"2 1"},
+	{"{\"model\": {\"unk_id\": 0, \"vocab\": [[\"u\", -9], [\"a\", -1], [\"aa\", -1.5]]}}",
+		"aa", "2"},
+	{"{\"model\": {\"unk_id\": 0, \"vocab\": [[\"u\", -9], [\"a\", -1], [\"aa\", -2.5]]}}",
+		"aa", "1 1"},
+	/* one processor around the other */
+	{"{" WORDS ", \"post_processor\": {\"type\": \"Sequence\", \"processors\": [" TEMPLATE(
+		 SPECIAL("u") ", ", "") ", " TEMPLATE(SPECIAL("a") ", ", ", " SPECIAL("u")) "]}}",
+		"a", "1 0 1 0"},
+	/* small forms: Roman numbers, letters in circles, the I that becomes two characters */
+	{LOWERCASE("\u2170"), "\u2160", "1"},
+	{LOWERCASE("\u217f"), "\u216f", "1"},
+	{LOWERCASE("\u24d0"), "\u24b6", "1"},
+	{LOWERCASE("\u24e9"), "\u24cf", "1"},
+	{LOWERCASE("\u24b5"), "\u24b5", "1"},
+	{LOWERCASE("i\u0307"), "\u0130", "1"},
+	{LOWERCASE("\u03c3"), "\u03a3", "1"},
+};
+
+static void test_encoded(void **state)
+{
+	struct al_tokenizer tokenizer;
+	struct al_tokens tokens;
+	struct al_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(encoded) / sizeof(*encoded); i++) {
+		AL_TEXT(ids);
+		if (!al_tokenizer_parse_json(&tokenizer, "t", encoded[i].json,
+			    strlen(encoded[i].json), &err))
+			fail_msg("%s: %s", encoded[i].json, err.message);
+		al_tokens_init(&tokens);
+		if (!al_tokenizer_encode(&tokenizer, encoded[i].text, strlen(encoded[i].text),
+			    &tokens, &err))
+			fail_msg("%s: %s", encoded[i].json, err.message);
+		for (size_t k = 0; k < tokens.begin[1]; k++)
+			al_text_addf(&ids, "%s%d", k ? " " : "", (int)tokens.items[k]);
+		assert_string_equal(ids.data, encoded[i].ids);
+		al_tokens_finish(&tokens);
+		al_tokenizer_finish(&tokenizer);
+	}
+}
+
 /* ---- byte-pair encoding, one pair after the other ---- */
 
 enum { LETTERS = 4, MERGES = 40, TEXT = 60 };
@@ -315,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_quadratic),
 		cmocka_unit_test(test_unencodable),
+		cmocka_unit_test(test_encoded),
 		cmocka_unit_test(test_order_of_merges),
 	};
 
