@@ -77,24 +77,22 @@ static const double REFINED = 1e-4, REFINED_WIDE = 1e-3;
 
 /* Eigenvectors of such a mode, anew in each sweep, would take minutes: steps of sweeps reach what
  * they would. */
-static bool is_wide(const struct al_heads_shape *s, const struct al_tucker_options *o)
+static bool is_wide(const struct al_heads_shape *s)
 {
-	return o->modes == AL_TUCKER_PARTIAL && o->tolerance == 0
-		&& (s->d_query > WIDE_MODE || s->d_key > WIDE_MODE);
+	return s->d_query > WIDE_MODE || s->d_key > WIDE_MODE;
 }
 
 void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *o)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
-	const size_t n = o->modes == AL_TUCKER_FULL ? o->head_rank : s.n_heads;
 
 	o->n_sweeps = 0;
-	if (is_random(&s, o) || is_wide(&s, o))
+	if (is_random(&s, o) || is_wide(&s))
 		o->finder = AL_TUCKER_RANDOM;
-	if (o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
+	if (o->query_rank > o->key_rank * s.n_heads || o->key_rank > o->query_rank * s.n_heads)
 		return;
 	o->n_sweeps = REFINING_SWEEPS;
-	o->stop = is_wide(&s, o) ? REFINED_WIDE : REFINED;
+	o->stop = is_wide(&s) ? REFINED_WIDE : REFINED;
 }
 
 /* ---- heads' mixing P = U U^T ---- */

@@ -37,8 +37,8 @@ struct al_tucker_bounds {
 
 struct al_tucker_bounds al_tucker_bounds(const struct al_heads *heads);
 
-/* Sets `n_sweeps` and `stop` so that further sweeps lessen the error by less than 1 %. There are
- * none where a rank exceeds the product of the others. */
+/* Of partial decompositions by ranks: sets `n_sweeps` and `stop` so that further sweeps lessen the
+ * error by less than 1 %. There are none where a rank exceeds the product of the others. */
 void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *options);
 
 /* AL_EINPUT: factors or ranks that can't be; AL_ESYSTEM: no memory, or numbers that are not finite.

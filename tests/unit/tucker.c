@@ -496,11 +496,33 @@ static void refines_what_can_be(void **state)
 	finish_layer(&layer);
 }
 
+/* Sweeps of modes beyond 1,024 are steps, of whichever side. */
+static void refines_wide_modes_by_steps(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		const size_t wide[2] = {i == 1 ? 1025 : 1024, i == 2 ? 1025 : 1024};
+		const struct al_heads heads = {.query = {NULL, wide[0], 8, wide[0]},
+			.key = {NULL, wide[1], 8, wide[1]},
+			.n_heads = 2,
+			.n_kv_heads = 2,
+			.d_head = 4};
+		struct al_tucker_options options = {.query_rank = i == 3 ? 5 : 4,
+			.key_rank = i == 3 ? 2 : 4};
+		al_tucker_refine(&heads, &options);
+		assert_int_equal(options.finder,
+			i == 1 || i == 2 ? AL_TUCKER_RANDOM : AL_TUCKER_AUTO);
+		assert_int_equal(options.n_sweeps, i == 3 ? 0 : 100);
+		assert_true(i == 3 || options.stop == (i ? 1e-3 : 1e-4));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refined_is_the_end),
 		cmocka_unit_test(refines_what_can_be),
+		cmocka_unit_test(refines_wide_modes_by_steps),
 		cmocka_unit_test(equals_dense_hosvd),
 		cmocka_unit_test(reproduces_at_full_rank),
 		cmocka_unit_test(finds_exact_spaces),

@@ -191,8 +191,7 @@ static int compare_merges(const void *a, const void *b)
 		return x->score > y->score ? -1 : 1;
 	if (x->token != y->token)
 		return x->token < y->token ? -1 : 1;
-	return x->first != y->first ? (x->first < y->first ? -1 : 1)
-				    : (x->second > y->second) - (x->second < y->second);
+	return (x->first > y->first) - (x->first < y->first);
 }
 
 /* Each text of two tokens that is one itself. */
