@@ -164,6 +164,17 @@ static void test_costs(void **state)
 	check_costs(json.data, text.data, 2, " steps or more, the limit for ");
 }
 
+/* What a search remembers grows with the text. */
+static void test_memory_of_searches(void **state)
+{
+	AL_TEXT(text);
+
+	(void)state;
+	al_text_add_repeated(&text, 'a', 1 << 21);
+	check_costs(SPLIT("(?:a|b|(c))*[de]"), text.data, 1,
+		" bytes of memory or more, the limit for ");
+}
+
 /* Lines that cost little add up. */
 static void test_lines(void **state)
 {
@@ -394,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_memory_of_searches),
 		cmocka_unit_test(test_quadratic),
 		cmocka_unit_test(test_unencodable),
 		cmocka_unit_test(test_encoded),
