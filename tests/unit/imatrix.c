@@ -275,7 +275,13 @@ static void judges_heads_as_their_moment_does(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		assert_true(fabs(by_diagonal[i].share - by_moment[i].share) < 1e-12);
 		assert_true(fabs(by_diagonal[i].dropped - by_moment[i].dropped) < 1e-12);
+		assert_true(by_diagonal[i].cost.mean == by_diagonal[i].dropped);
 	}
+	memset(squares, 0, sizeof(squares));
+	al_heads_judge_diagonal(squares, NULL, al_view(output), 2, by_diagonal);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(by_diagonal[i].share == 0 && by_diagonal[i].dropped == 0
+			&& by_diagonal[i].cost.mean == 0);
 }
 
 int main(void)

@@ -452,7 +452,7 @@ static void measures(void **state)
 
 	m = al_measure(zeros, 4, 4, 0x1p-24);
 	assert_int_equal(m.rank + m.n50 + m.n99, 0);
-	assert_true(m.norm == 0 && m.effective_rank == 0 && m.stable_rank == 0);
+	assert_true(m.norm == 0 && m.effective_rank == 0 && m.stable_rank == 0 && m.tolerance == 0);
 	assert_int_equal(al_measure(NULL, 0, 0, 0).rank, 0);
 
 	m = al_measure(one, 2, 2, 0x1p-53);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "linalg/tensor.h"
 #include "linalg/tucker.h"
 
 static const struct sizes small[] = {
@@ -496,6 +497,20 @@ static void refines_what_can_be(void **state)
 	finish_layer(&layer);
 }
 
+/* The rest is the allowance at most; one is left, and squares below 0 count as 0. */
+static void keeps_the_smallest_rank(void **state)
+{
+	static const double values[] = {8, 4, 2, 1, -1e-20};
+
+	(void)state;
+	assert_int_equal(al_smallest_rank(values, 5, 0), 4);
+	assert_int_equal(al_smallest_rank(values, 5, 0.99), 4);
+	assert_int_equal(al_smallest_rank(values, 5, 1), 3);
+	assert_int_equal(al_smallest_rank(values, 5, 7), 1);
+	assert_int_equal(al_smallest_rank(values, 5, 100), 1);
+	assert_int_equal(al_smallest_rank(values, 3, 1.9), 3);
+}
+
 /* Sweeps of modes beyond 1,024 are steps, of whichever side. */
 static void refines_wide_modes_by_steps(void **state)
 {
@@ -522,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refined_is_the_end),
 		cmocka_unit_test(refines_what_can_be),
+		cmocka_unit_test(keeps_the_smallest_rank),
 		cmocka_unit_test(refines_wide_modes_by_steps),
 		cmocka_unit_test(equals_dense_hosvd),
 		cmocka_unit_test(reproduces_at_full_rank),

@@ -84,11 +84,12 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 
 	for (size_t i = 0; i < n_heads; i++) {
 		const double own = power_of(squares, means, output, i * width, width);
+		const double error = power > 0 ? sqrt(own / power) : 0;
 		worth[i] = (struct al_head_worth){.share = own,
-			.dropped = power > 0 ? sqrt(own / power) : 0,
+			.dropped = error,
 			.compensated = {NAN, NAN, 0},
 			.turn = NAN,
-			.cost = {power > 0 ? sqrt(own / power) : 0, NAN, 0},
+			.cost = {error, NAN, 0},
 			.twin = i};
 		sum += own;
 	}
