@@ -210,8 +210,7 @@ static bool has_neighbor(const struct al_sentence *s, const struct al_pair *pair
 				<= AL_GAP_UNITS);
 }
 
-/* Judges the statement by the only pair that it is nearest to; false: it is next to none, and is
- * in none. */
+/* Judges the statement by the only pair that it is nearest to; false: it is next to none. */
 static bool read_relation(struct al_relating *r, size_t at)
 {
 	const struct al_sentence *s = r->s;
@@ -219,11 +218,9 @@ static bool read_relation(struct al_relating *r, size_t at)
 	const size_t n_pairs = r->n_pairs;
 	size_t n = 0, found = 0;
 	enum al_gap best = AL_GAP_APART;
-	bool is_of_pair = false;
 
 	for (size_t i = 0; i < n_pairs; i++) {
 		const enum al_gap gap = al_statement_gap(s, &pairs[i], at);
-		is_of_pair |= at >= pairs[i].first && at <= pairs[i].last;
 		if (gap == AL_GAP_APART || gap > best || !al_statement_is_of_same(s, &pairs[i], at))
 			continue;
 		n = gap < best ? 1 : n + 1;
@@ -231,7 +228,7 @@ static bool read_relation(struct al_relating *r, size_t at)
 		best = gap;
 	}
 	if (n != 1 || has_neighbor(s, pairs, n_pairs, found) || !can_divide(&pairs[found]))
-		return n > 0 || is_of_pair;
+		return n > 0;
 	if (al_statement_is_loose(s, &pairs[found], at))
 		judge_loosely(r, &pairs[found], at);
 	else

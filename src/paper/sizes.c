@@ -49,9 +49,7 @@ static int size_named(const struct sizes *t, size_t at, size_t *end)
 		if (n == 1 && size_of(t, al_format(t->arena, "%ss", name)) >= 0)
 			return size_of(t, al_format(t->arena, "%ss", name));
 	}
-	return most > 1 && al_sentence_has(t->s, at, AL_WORDS_OF_LAYERS)
-		? size_named(t, at + 1, end)
-		: -1;
+	return al_sentence_has(t->s, at, AL_WORDS_OF_LAYERS) ? size_named(t, at + 1, end) : -1;
 }
 
 /* A number of a model, and where it is printed. */
