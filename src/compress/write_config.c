@@ -254,7 +254,7 @@ static void describe(struct al_job *job, const struct al_plan *plan, struct al_t
 	}
 	out->length = 0;
 	al_text_add_bytes(out, config->text, config->length);
-	if (job->n_modules > 0)
+	if (job->n_modules > 0 || al_json_get(config->root, AL_CONFIG_COMPRESSED))
 		mark(job, config, out);
 }
 
