@@ -140,6 +140,21 @@ void al_memory_guard(al_memory_handler *handler)
 
 /* ---- arenas ---- */
 
+/* The address sanitizer sees what is read or written beyond what was asked for, in an arena, too. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define HIDE(at, bytes) ASAN_POISON_MEMORY_REGION(at, bytes)
+#define SHOW(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
+enum { GAP = alignof(max_align_t) };
+#else
+#define HIDE(at, bytes) ((void)(at))
+#define SHOW(at, bytes) ((void)(at))
+enum { GAP = 0 };
+#endif
+
 /* Each block is twice as large as the one before: many small arenas stay small. */
 enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 65536 };
 
@@ -203,7 +218,9 @@ void al_arena_clear(struct al_arena *arena)
 	if (!newest)
 		return;
 	free_blocks(arena, newest->older);
+	SHOW(newest->bytes, newest->used);
 	memset(newest->bytes, 0, newest->used);
+	HIDE(newest->bytes, newest->used);
 	newest->older = NULL;
 	newest->used = 0;
 }
@@ -220,35 +237,40 @@ static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
 	block->size = size;
 	block->older = arena->newest;
 	arena->newest = block;
+	HIDE(block->bytes, size);
 	return block;
 }
 
 void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size)
 {
-	size_t bytes;
+	size_t asked;
 	const size_t align = alignof(max_align_t);
 
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+	if (__builtin_mul_overflow(count, size, &asked) || asked > SIZE_MAX / 2)
 		al_memory_exhausted(SIZE_MAX);
-	bytes = (bytes + align - 1) / align * align;
+	const size_t bytes = (asked + align - 1) / align * align + GAP;
 
 	struct al_arena_block *block = arena->newest;
 	if (!block || block->size - block->used < bytes)
 		block = add_block(arena, bytes);
 	void *memory = block->bytes + block->used;
 	block->used += bytes;
+	SHOW(memory, asked);
 	return memory;
 }
 
 void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacity, size_t size)
 {
-	if (count < *capacity)
+	if (count < *capacity) {
+		SHOW((char *)items + count * size, size);
 		return items;
+	}
 
 	size_t room = *capacity ? 2 * *capacity : 8;
 	void *grown = al_arena_alloc(arena, room, size);
 	if (count)
 		memcpy(grown, items, count * size);
+	HIDE((char *)grown + (count + 1) * size, (room - count - 1) * size);
 	*capacity = room;
 	return grown;
 }
