@@ -827,9 +827,9 @@ static struct al_table *points_of(const struct answer *a, const char *id, size_t
 
 	al_table_init(&points, "points", "");
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
-		const struct al_drawing *d = &al_measurements[i]->drawings[drawing];
 		if (strcmp(al_measurements[i]->id, id) != 0)
 			continue;
+		const struct al_drawing *d = &al_measurements[i]->drawings[drawing];
 		if (d->points)
 			al_table_add_fields(&points, d->points, 0);
 		d->take_points(&points, a->tables[i]);
