@@ -140,7 +140,7 @@ void al_memory_guard(al_memory_handler *handler)
 
 /* ---- arenas ---- */
 
-/* The address sanitizer sees what is read or written beyond what was asked for, in an arena, too. */
+/* The address sanitizer sees what is touched beyond what was asked for, in an arena, too. */
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
