@@ -250,11 +250,11 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 	if (!file)
 		return false;
 	r->seen = UNSEEN;
-	bool ok = read_member(r, member, file, first, n, err);
+	const bool ok = read_member(r, member, file, first, n, err);
 	zip_fclose(file);
 	found->offset = found->bytes ? r->seen : 0;
-	if (!ok || found->bytes == 0)
-		return ok;
+	if (!ok)
+		return false;
 	if (found->offset >= r->source->bytes || found->bytes > r->source->bytes - found->offset)
 		return fail_member(r, found->name, "goes beyond the end of the file", err);
 	return al_source_read(r->source, found->offset, there, n, err)

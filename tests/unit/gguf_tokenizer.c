@@ -234,28 +234,42 @@ static const struct test_case {
 	const char *name, *model, *pre;
 	const char *bos, *sep, *eos; /* tokens around a text; NULL: none */
 	const char *instead[3][2]; /* in the tokenizer.json */
+	bool trims; /* spaces around a text, and all but one between words */
 } cases[] = {
-	{"gpt2", "gpt2", "gpt-2", NULL, NULL, NULL, {{NULL, NULL}}},
+	{"gpt2", "gpt2", "gpt-2", NULL, NULL, NULL, {{NULL, NULL}}, false},
 	{"gpt2", "gpt2", "starcoder", NULL, NULL, NULL,
 		{{"\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,"
 		  "\"trim_offsets\":true}",
 			"\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":"
 			"\"Digits\",\"individual_digits\":true},{\"type\":\"ByteLevel\","
-			"\"add_prefix_space\":false,\"trim_offsets\":true}]}"}}},
-	{"llama-3", "gpt2", "llama-bpe", "<|begin_of_text|>", NULL, NULL, {{NULL, NULL}}},
+			"\"add_prefix_space\":false,\"trim_offsets\":true}]}"}},
+		false},
+	{"llama-3", "gpt2", "llama-bpe", "<|begin_of_text|>", NULL, NULL, {{NULL, NULL}}, false},
 	{"qwen-2", "gpt2", "qwen2", NULL, NULL, NULL,
 		{{"\"ignore_merges\":true", "\"ignore_merges\":false"},
-			{"\"normalized\":true", "\"normalized\":false"}}},
+			{"\"normalized\":true", "\"normalized\":false"}},
+		false},
 	{"deepseek-3", "gpt2", "deepseek-v3", NULL, NULL, NULL,
-		{{"\"ignore_merges\":true", "\"ignore_merges\":false"}}},
+		{{"\"ignore_merges\":true", "\"ignore_merges\":false"}}, false},
 	{"llama-2", "llama", NULL, "<s>", NULL, NULL,
-		{{"\"normalized\":true", "\"normalized\":false"}}},
+		{{"\"normalized\":true", "\"normalized\":false"}}, false},
 	{"bert-uncased", "bert", NULL, "[CLS]", "[SEP]", NULL,
-		{{"\"max_input_chars_per_word\":12", "\"max_input_chars_per_word\":100"}}},
+		{{"\"max_input_chars_per_word\":12", "\"max_input_chars_per_word\":100"}}, false},
 	{"t5", "t5", NULL, NULL, NULL, "</s>",
 		{{"\"NFKC\"", "\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\""},
 			{"\"byte_fallback\":true", "\"byte_fallback\":false"},
-			{"\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"always\""}}},
+			{"\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"always\""}},
+		false},
+	{"t5", "t5", NULL, NULL, NULL, "</s>",
+		{{"\"NFKC\"",
+			 "\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":true,"
+			 "\"strip_right\":true},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" "
+			 "{2,}\"},"
+			 "\"content\":\" \"},{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},"
+			 "\"content\":\"\u2581\"}]"},
+			{"\"byte_fallback\":true", "\"byte_fallback\":false"},
+			{"\"prepend_scheme\":\"first\"", "\"prepend_scheme\":\"always\""}},
+		true},
 };
 
 static uint32_t token_of(const struct vocabulary *v, const char *text)
@@ -298,6 +312,7 @@ static void write_metadata(const struct test_case *c, const struct al_json *doc,
 		add_number(&m, "unknown_token_id", token_of(&v, "[UNK]"));
 	if (strcmp(c->model, "t5") == 0)
 		add_number(&m, "unknown_token_id", 0);
+	add_flag(&m, "remove_extra_whitespaces", c->trims);
 	write_file(&m, path);
 }
 
