@@ -307,9 +307,82 @@ static void rounding_is_not_refused(void **state)
 	al_matrix_finish(&s);
 }
 
+/* ---- over all offsets ---- */
+
+enum { ROWS = 7, HEAD = 6, ROTATED = 4, QUERIES = 4, KEYS = 2, OFFSETS = 16 };
+
+/* A head's scores at offset t of OFFSETS: the p-th pair turns p + 1 times over them. */
+static void scores_at(const struct al_attention *a, const struct al_heads *heads, size_t head,
+	int t, double out[ROWS * ROWS])
+{
+	const double *k = heads->key.data + al_kv_head(heads, head) * HEAD * ROWS;
+	double q[ROWS * HEAD];
+
+	memcpy(q, heads->query.data + head * HEAD * ROWS, sizeof(q));
+	for (size_t p = 0; p < ROTATED / 2; p++) {
+		const struct al_rotary_pair pair = al_rotary_pair(a, ROTATED, p);
+		const double angle = 2 * acos(-1) * (double)(p + 1) * t / OFFSETS;
+		for (size_t row = 0; row < ROWS; row++) {
+			double *x = &q[pair.first * ROWS + row], *y = &q[pair.second * ROWS + row];
+			const double old = *x;
+			*x = old * cos(angle) - *y * sin(angle);
+			*y = old * sin(angle) + *y * cos(angle);
+		}
+	}
+	memset(out, 0, ROWS * ROWS * sizeof(*out));
+	for (size_t i = 0; i < ROWS; i++)
+		for (size_t j = 0; j < ROWS; j++)
+			for (size_t d = 0; d < HEAD; d++)
+				out[i * ROWS + j] += q[d * ROWS + i] * k[d * ROWS + j];
+}
+
+/* Products of scores, the mean over offsets at which no two pairs turn alike; of dimensions that
+ * don't turn it is the product at any offset. */
+static void products_are_means_over_offsets(void **state)
+{
+	static double query[ROWS * HEAD * QUERIES], key[ROWS * HEAD * KEYS],
+		of_queries[HEAD * QUERIES * HEAD * QUERIES], of_keys[HEAD * KEYS * HEAD * KEYS],
+		found[QUERIES * QUERIES], one[ROWS * ROWS], other[ROWS * ROWS];
+	const struct al_heads heads = {.query = {query, ROWS, HEAD * QUERIES, ROWS},
+		.key = {key, ROWS, HEAD * KEYS, ROWS},
+		.n_heads = QUERIES,
+		.n_kv_heads = KEYS,
+		.d_head = HEAD};
+	const struct al_matrix q = {of_queries, HEAD * QUERIES, HEAD * QUERIES, HEAD * QUERIES},
+			       k = {of_keys, HEAD * KEYS, HEAD * KEYS, HEAD * KEYS};
+
+	(void)state;
+	for (size_t i = 0; i < ROWS * HEAD * QUERIES; i++)
+		query[i] = sin(1.3 * (double)(i * i) + 1);
+	for (size_t i = 0; i < ROWS * HEAD * KEYS; i++)
+		key[i] = cos(2.1 * (double)(i * i) + 2);
+	assert_true(al_gram(AL_TRANSPOSED, heads.query, q, NULL)
+		&& al_gram(AL_TRANSPOSED, heads.key, k, NULL));
+	for (int pairs = AL_PAIRS_HALVES; pairs <= AL_PAIRS_INTERLEAVED; pairs++) {
+		const struct al_attention a = {.is_rotary = true,
+			.rotary_width = ROTATED,
+			.rotary_pairs = (enum al_pairs)pairs,
+			.d_head = HEAD};
+		al_rotary_inner(&heads, &a, al_view(q), al_view(k),
+			(struct al_matrix){found, QUERIES, QUERIES, QUERIES});
+		for (size_t i = 0; i < QUERIES; i++)
+			for (size_t j = 0; j < QUERIES; j++) {
+				double mean = 0;
+				for (int t = 0; t < OFFSETS; t++) {
+					scores_at(&a, &heads, i, t, one);
+					scores_at(&a, &heads, j, t, other);
+					for (size_t n = 0; n < ROWS * ROWS; n++)
+						mean += one[n] * other[n] / OFFSETS;
+				}
+				assert_true(fabs(found[i + j * QUERIES] - mean) < 1e-10);
+			}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(products_are_means_over_offsets),
 		cmocka_unit_test(offsets_equal_rotated_scores),
 		cmocka_unit_test(offsets_keep_lengths),
 		cmocka_unit_test(weights_as_inputs_use_them),
