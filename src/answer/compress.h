@@ -36,5 +36,6 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 /* In a sentence, off the session's tables. */
 const char *al_compress_summarize(struct al_session *session, enum al_method method,
 	bool is_recoded);
+/* took_original: the models ran with the original's tensors in place of those that are copies. */
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
-	bool holds);
+	bool holds, bool took_original);

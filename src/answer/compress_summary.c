@@ -108,9 +108,15 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		al_claim_real(arena, "most", "", most, al_format(arena, "%.4f", most)));
 }
 
+static const char *say_copies(struct al_arena *arena, bool took_original)
+{
+	return al_format(arena, "; some tensors that should be copies differ (see the notes)%s",
+		took_original ? ": the original's ran in their place" : "");
+}
+
 /* ", within the tolerance of 5 %; what was to be copied differs, as the notes list" */
 static const char *say_checks(struct al_arena *arena, const struct al_verify_options *options,
-	double worst, bool holds)
+	double worst, bool holds, bool took_original)
 {
 	const bool is_beyond = options->has_tolerance && worst > options->tolerance;
 	const char *tolerance = options->has_tolerance
@@ -119,14 +125,13 @@ static const char *say_checks(struct al_arena *arena, const struct al_verify_opt
 		: "";
 
 	return al_format(arena, "%s%s", tolerance,
-		holds || is_beyond ? ""
-				   : "; some tensors that should be copies differ (see the notes)");
+		holds || is_beyond ? "" : say_copies(arena, took_original));
 }
 
 /* The cost on tokens comes first, where the models ran on some; then the change of a module's
  * output, where nothing ran or a tolerance bounds it. */
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
-	bool holds)
+	bool holds, bool took_original)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *verify = find_table(session, "verify");
@@ -139,7 +144,7 @@ const char *al_verify_summarize(struct al_session *session, const struct al_veri
 		(void)al_table_extreme(verify, "output_error", 1, &worst);
 	else
 		error = "no layer was compressed";
-	const char *checks = say_checks(arena, options, worst, holds);
+	const char *checks = say_checks(arena, options, worst, holds, took_original);
 	if (cost && !*checks)
 		return al_format(arena, "%s.", cost);
 	return al_format(arena, "%s%s%s%s.%s", cost ? cost : "", cost ? "; " : "",

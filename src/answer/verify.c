@@ -205,9 +205,9 @@ static bool judge_formats(struct al_session *session, struct al_running *running
 	return ok;
 }
 
-/* Both models run on tokens. */
+/* Both models run on tokens; took_original: as al_verify_summarize. */
 static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
-	const struct al_input_options *input, struct al_error *err)
+	const struct al_input_options *input, bool *took_original, struct al_error *err)
 {
 	const struct al_checkpoint *compressed = al_session_file(session, path, err);
 	struct al_job job;
@@ -215,10 +215,10 @@ static bool judge(struct al_session *session, struct al_model_view *view, const 
 	if (!compressed || !al_job_read(&job, view, compressed, err))
 		return false;
 	struct al_running *running = al_session_running(session, view, input, err);
-	const bool has_formats = al_checkpoint_metadata(compressed, AL_RECORD_DTYPE);
+	*took_original = !al_checkpoint_metadata(compressed, AL_RECORD_DTYPE);
 	bool ok = running
-		&& (has_formats ? judge_formats(session, running, path, err)
-				: judge_on(session, running, &job, err));
+		&& (*took_original ? judge_on(session, running, &job, err)
+				   : judge_formats(session, running, path, err));
 	al_job_finish(&job);
 	return ok && al_checkpoint_check_unchanged(compressed, err);
 }
@@ -244,7 +244,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		.has_tolerance = o->tolerance != NULL};
 	const char *compressed = al_session_word(session, 1);
 	const bool has_input = al_input_is_given(&o->input);
-	bool holds = true;
+	bool holds = true, took_original = false;
 
 	if (has_input && !al_input_check(&o->input, err))
 		return false;
@@ -256,12 +256,14 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 2), true, err);
 	if (!opened || !translate(session, &opened, compressed, err)
-		|| (has_input && !judge(session, &opened->view, compressed, &o->input, err))
+		|| (has_input
+			&& !judge(session, &opened->view, compressed, &o->input, &took_original,
+				err))
 		|| !al_verify_add_table(session, &opened->view, compressed, compressed, &options,
 			&holds, err))
 		return false;
 	session->answer_is_no = !holds;
-	al_session_claim(session, al_verify_summarize(session, &options, holds));
+	al_session_claim(session, al_verify_summarize(session, &options, holds, took_original));
 	if (!has_input && opened->view.family->runs)
 		al_session_next_question(session, "verify", al_layout_groups,
 			(const char *const[]){"--tokens TOKENS", NULL});
