@@ -209,7 +209,7 @@ static const char *list_assumptions(const struct al_deriving *d)
 
 	if (has_tokens && first->tokens > 0)
 		al_text_addf(&out, "; context: %s%s", first->tokens_from,
-			r->has_round ? ", 8K is 8,000" : "");
+			r->k == AL_K_IS_1024 ? "" : ", 8K is 8,000");
 	else if (has_tokens)
 		al_text_addf(&out, "; context %s: assumed", count_text(d->arena, r->tokens));
 	if (has_tokens && first->batch == 0)

@@ -22,9 +22,13 @@ static double factor_of(const struct al_paper_cell *cell, const struct al_paper_
 
 double al_paper_tokens_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
 {
-	return cell->tokens == 0     ? reading->tokens
-		: reading->has_round ? cell->round_tokens
-				     : cell->tokens;
+	const bool is_power = cell->tokens < 1.02 * cell->round_tokens;
+
+	if (cell->tokens == 0)
+		return reading->tokens;
+	return reading->k == AL_K_IS_ROUND || (reading->k == AL_K_IS_1000 && !is_power)
+		? cell->round_tokens
+		: cell->tokens;
 }
 
 static double per_token(const struct al_paper_cell *cell, double bytes)
@@ -193,11 +197,11 @@ static void try_tokens(struct al_paper_fit *best, struct al_paper_cell *const *c
 	const bool lacks = any(cells, n, lacks_tokens);
 
 	for (size_t i = 0; i < (lacks ? N_OF(contexts) : 1); i++)
-		for (size_t k = 0; k < (any(cells, n, has_round) ? N_OF(flags) : 1); k++) {
+		for (int k = 0; k < (any(cells, n, has_round) ? AL_N_THOUSANDS : 1); k++) {
 			reading.tokens = lacks ? contexts[i].value : 0;
-			reading.has_round = k == 1;
+			reading.k = (enum al_paper_thousand)k;
 			reading.penalty = penalty + (lacks ? contexts[i].penalty : 0)
-				+ flags[k].penalty;
+				+ flags[k > 0].penalty;
 			try_units(best, cells, n, reading, gb);
 		}
 }

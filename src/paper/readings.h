@@ -3,12 +3,20 @@
 
 #include "paper/sheet.h"
 
+/* K of contexts; what is printed for a power of two is it: 262K is 2^18. */
+enum al_paper_thousand {
+	AL_K_IS_1024,
+	AL_K_IS_1000,
+	AL_K_IS_ROUND, /* 1,000, and 262K is 262,000 */
+	AL_N_THOUSANDS
+};
+
 struct al_paper_reading {
 	double bytes; /* of a number whose format isn't stated */
 	double tokens; /* of a sequence whose length isn't stated */
 	int total; /* what parameters are: enum al_paper_total */
 	bool is_binary; /* GB is 2^30 bytes */
-	bool has_round; /* 8K is 8,000 */
+	enum al_paper_thousand k;
 	bool is_elements; /* a cache without a unit counts numbers, not bytes */
 	double penalty; /* of choices that the paper leaves open, in digits */
 };
