@@ -50,7 +50,7 @@ bool al_statement_is_of_same(const struct al_sentence *s, const struct al_pair *
 {
 	const size_t place = quantity_behind(s, at);
 	const char *said = quantity_of(s, place), *behind = quantity_of(s, pair->last + 1),
-		   *before = pair->first > 0 ? quantity_of(s, pair->first - 1) : "";
+		   *before = quantity_of(s, pair->first - 1);
 	const bool has_bytes = strcmp(pair->before.family, "bytes") == 0
 		|| al_nouns_match(behind, "bytes");
 
