@@ -17,6 +17,7 @@ static const struct {
 	{"qk_rank=4, --set a_b.json, layers/a_b, x-a_b",
 		"qk\\_rank=4, --set a\\_b.json, layers/a\\_b, "
 		"x-a\\_b"},
+	{"d_ or n__heads", "d\\_ or n\\_\\_heads"},
 	/* what would make LaTeX do something, or fail */
 	{"5 $ a month", "5 \\$ a month"},
 	{"$a_b_c$ $x_$ $^2$ $$", "\\$a\\_b\\_c\\$ \\$x\\_\\$ \\$\\textasciicircum{}2\\$ \\$\\$"},
