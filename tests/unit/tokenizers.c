@@ -25,6 +25,8 @@ static const struct {
 	{"{" WORDS ", \"modle\": 1}", "t:1:88: unknown key \"modle\" (did you mean \"model\"?)"},
 	{SPLIT("(a)\\\\1"),
 		"t:1:175: regular expression: \"\\1\" is a back reference, which isn't supported"},
+	{SPLIT("(a)\\\\9"),
+		"t:1:175: regular expression: \"\\9\" is a back reference, which isn't supported"},
 	{SPLIT("(?P<x>a)(?P=x)"),
 		"t:1:175: regular expression: \"(?P<x>a)(?\" means different things to different "
 		"libraries"},
