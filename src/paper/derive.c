@@ -99,8 +99,8 @@ static bool is_unlike(const struct al_deriving *d, const struct al_paper_cell *c
 	return false;
 }
 
-/* In few bits numbers may have scales besides: by none of the same format that holds it can't be
- * told. */
+/* In few bits, or in a format that isn't stated, numbers may have scales, too: that can't be
+ * decided where no cell of the same format holds. */
 static bool may_have_scales(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
 	for (size_t i = 0; i < d->n; i++)

@@ -16,7 +16,7 @@ struct al_paper_reading {
 	double tokens; /* of a sequence whose length isn't stated */
 	int total; /* what parameters are: enum al_paper_total */
 	bool is_binary; /* GB is 2^30 bytes */
-	enum al_paper_thousand k;
+	enum al_paper_thousand k; /* 8K is 8,192 tokens, or 8,000 */
 	bool is_elements; /* a cache without a unit counts numbers, not bytes */
 	double penalty; /* of choices that the paper leaves open, in digits */
 };

@@ -165,8 +165,8 @@ static size_t check_tensor(const struct sound *sound, const struct al_tensor *te
 	size_t n_wrong = 0;
 
 	for (int place = 0; place < N_PLACES; place++) {
-		/* a vector is one thing throughout, and all commands read alike: one number is
-		 * enough but for the first one of a matrix */
+		/* a vector is one thing throughout, and all commands read alike: each place only
+		 * in matrices, and under the first command */
 		const bool is_enough = place == tensor->n_elements % N_PLACES;
 		const size_t n = is_enough ? lines->n : tensor->n_dims > 1;
 		if (n > 0)
