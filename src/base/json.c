@@ -130,7 +130,7 @@ const struct al_item *al_json_get(const struct al_item *object, const char *key)
 	if (!object || object->kind != AL_JSON_OBJECT)
 		return NULL;
 	al_json_each (child, object)
-		if (strcmp(child->key, key) == 0)
+		if (al_is_same(child->key, key))
 			return child;
 	return NULL;
 }

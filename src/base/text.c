@@ -314,7 +314,7 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 int al_find_name(const char *text, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(text, names[i]) == 0)
+		if (al_is_same(text, names[i]))
 			return (int)i;
 	return -1;
 }
@@ -322,7 +322,7 @@ int al_find_name(const char *text, const char *const *names, size_t n)
 const void *al_find_item(const void *items, size_t n, size_t size, const char *name)
 {
 	for (const char *item = items; n > 0; item += size, n--)
-		if (strcmp(*(const char *const *)(const void *)item, name) == 0)
+		if (al_is_same(*(const char *const *)(const void *)item, name))
 			return item;
 	return NULL;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -78,6 +79,12 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 
 /* The list with one item more: "a, b". */
 const char *al_join(struct al_arena *arena, const char *list, const char *item);
+
+/* Most texts differ in their first character already. */
+static inline bool al_is_same(const char *a, const char *b)
+{
+	return *a == *b && strcmp(a, b) == 0;
+}
 
 /* Is `text` one of the `n` names? Its index, or -1. */
 int al_find_name(const char *text, const char *const *names, size_t n);

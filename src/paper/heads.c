@@ -274,7 +274,7 @@ static void read_unit(const char *text, const char *p, struct al_paper_facts *ou
 		"bytes"};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (strncmp(p, units[i], strlen(units[i])) == 0 && is_word_at(text, p, units[i]))
+		if (is_word_at(text, p, units[i]) && strncmp(p, units[i], strlen(units[i])) == 0)
 			out->unit = strcmp(units[i], "KB") == 0 ? "kB" : units[i];
 }
 
@@ -292,11 +292,8 @@ void al_paper_read_facts(const char *text, bool is_caption, struct al_paper_fact
 		read_unit(text, p, out);
 		out->is_shared |= is_word_at(text, p, "GPUs") || is_word_at(text, p, "per GPU")
 			|| is_word_at(text, p, "per device") || is_word_at(text, p, "devices");
-		if (!isdigit((unsigned char)*p)) {
-			p++;
-			continue;
-		}
-		if (read_number(text, p, &at))
+		at.end = p + 1;
+		if (isdigit((unsigned char)*p) && read_number(text, p, &at))
 			read_count(&at, is_caption, out);
 		p = at.end;
 	}

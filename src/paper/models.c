@@ -218,23 +218,28 @@ bool al_paper_model_may_be(const struct al_paper_subjects *s, const char *label)
 	return vendor_length(&s->vocabulary, p) > 0 || s->begins[begin_of(p)];
 }
 
+static struct al_paper_model *find_named(struct al_paper_subjects *s, const char *name)
+{
+	for (size_t i = 0; s->begins[begin_of(name)] && i < s->n; i++)
+		if (is_named(&s->models[i], name))
+			return &s->models[i];
+	return NULL;
+}
+
 struct al_paper_model *al_paper_model_find(struct al_paper_subjects *subjects, const char *label)
 {
 	AL_ARENA(scratch);
 
 	if (strlen(label) < 3 || strlen(label) > 80 || !al_paper_model_may_be(subjects, label))
 		return NULL;
-	for (int step = 0; step < 3; step++) {
-		const char *name = step == 0 ? label
-			: step == 1	     ? cut_label(subjects, &scratch, label)
-					     : cut_label(subjects, &scratch,
-						     open_brackets(subjects, &scratch,
-							     cut_label(subjects, &scratch, label)));
-		for (size_t i = 0; *name && i < subjects->n; i++)
-			if (is_named(&subjects->models[i], name))
-				return &subjects->models[i];
-	}
-	return NULL;
+	struct al_paper_model *found = find_named(subjects, label);
+	char *cut = cut_label(subjects, &scratch, label);
+	if (!found && strcmp(cut, label) != 0)
+		found = find_named(subjects, cut);
+	if (found || !strpbrk(cut, "(["))
+		return found;
+	cut = open_brackets(subjects, &scratch, cut);
+	return find_named(subjects, cut_label(subjects, &scratch, cut));
 }
 
 const char *al_paper_model_word(struct al_paper_subjects *subjects, const char *label)

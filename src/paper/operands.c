@@ -131,10 +131,13 @@ void al_operands_add(struct al_operands *all, const struct al_sentence *s)
 
 bool al_nouns_match(const char *a, const char *b)
 {
-	const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
 	const char *longer = a[n] ? a : b;
 
-	return *a && *b && strncmp(a, b, n) == 0
+	return n > 0 && (!a[n] || !b[n])
 		&& (n >= 3 || !longer[n] || (n == 1 && strncmp(longer, "sec", 3) == 0));
 }
 

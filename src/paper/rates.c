@@ -38,18 +38,23 @@ bool al_paper_read_rate(struct al_relating *r, size_t at)
 	if (!*said.noun || said.word.kind < AL_WORD_NUMBER
 		|| !al_statement_is_telling(&r->s->words[at]))
 		return false;
-	for (size_t i = 0; i < all->n * all->n && chance <= most_chance; i++) {
-		const struct al_operand *a = &all->items[i / all->n], *b = &all->items[i % all->n];
-		const bool is_before = a->place < place && b->place < place;
-		const double right = is_before ? rate_of(&said, a, b) : 0;
-		if (right == 0)
+	for (size_t i = 0; i < all->n && chance <= most_chance; i++) {
+		const struct al_operand *a = &all->items[i];
+		if (a->place >= place
+			|| !(al_nouns_match(a->noun, said.noun)
+				|| al_nouns_match(a->per, said.noun)))
 			continue;
-		chance += 2 * half / said.word.value;
-		if (fabs(right - said.word.value) > half * (1 + 1e-9) || chance > most_chance)
-			continue;
-		al_paper_add_holding(r->out, r->counts, &r->s->words[at],
-			right / (said.word.scale > 0 ? said.word.scale : 1), AL_REPRODUCED);
-		return true;
+		for (size_t k = 0; k < all->n && chance <= most_chance; k++) {
+			const struct al_operand *b = &all->items[k];
+			const double right = b->place < place ? rate_of(&said, a, b) : 0;
+			chance += right != 0 ? 2 * half / said.word.value : 0;
+			if (right == 0 || fabs(right - said.word.value) > half * (1 + 1e-9)
+				|| chance > most_chance)
+				continue;
+			al_paper_add_holding(r->out, r->counts, &r->s->words[at],
+				right / (said.word.scale > 0 ? said.word.scale : 1), AL_REPRODUCED);
+			return true;
+		}
 	}
 	return false;
 }

@@ -32,10 +32,6 @@ static void read_sizes(struct al_request *q, struct al_paper_subject *out)
 
 	for (int i = 0; i < AL_N_SIZES; i++)
 		out->sizes[i] = names[i] ? symbol(q, names[i]) : 0;
-	if (out->sizes[AL_DIM_KV_HEADS] == 0)
-		out->sizes[AL_DIM_KV_HEADS] = out->sizes[AL_DIM_HEADS];
-	if (out->sizes[AL_DIM_HEAD_DIM] == 0 && out->sizes[AL_DIM_HEADS] > 0)
-		out->sizes[AL_DIM_HEAD_DIM] = out->sizes[AL_DIM_WIDTH] / out->sizes[AL_DIM_HEADS];
 	if (out->sizes[AL_DIM_KV_HEADS] > 0)
 		out->sizes[AL_DIM_GROUP] = out->sizes[AL_DIM_HEADS] / out->sizes[AL_DIM_KV_HEADS];
 }

@@ -254,7 +254,7 @@ bool al_sentence_has_near(const struct al_sentence *s, size_t at, size_t reach,
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
 {
 	return at < s->n && s->words[at].kind <= AL_WORD_SIGN
-		&& strcmp(s->words[at].text, text) == 0;
+		&& al_is_same(s->words[at].text, text);
 }
 
 const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena, size_t first,
