@@ -30,13 +30,13 @@ def listed(by_shape):
 
 
 def read(folder, name):
-    """The rows of a float32 array."""
+    """The rows of a float32 array's last sequence."""
     with open(folder + '/index.json') as file:
-        width = next(a['shape'][2] for a in json.load(file)['arrays'] if a['file'] == name)
+        sequences, longest, width = next(a['shape'] for a in json.load(file)['arrays'] if a['file'] == name)
     with open(folder + '/' + name, 'rb') as file:
         data = file.read()
     numbers = array.array('f', data[10 + struct.unpack_from('<H', data, 8)[0]:])
-    return [numbers[at:at + width] for at in range(0, len(numbers), width)]
+    return [numbers[at:at + width] for at in range((sequences - 1) * longest * width, len(numbers), width)]
 
 
 def farthest(found, expected, largest):
@@ -64,8 +64,10 @@ def compare_heads(vector, case, folder):
 def ask(program, vector, case, folder):
     """The numbers of the last hidden states or logits as rows, or None and what was wrong."""
     is_encoder = not case['config']['architectures'][0].endswith(('CausalLM', 'LMHeadModel', 'ConditionalGeneration'))
+    ids = tokens(vector['tokens'], vector['vocabulary'])
     with open(folder + '/tokens.txt', 'w') as file:
-        print(*tokens(vector['tokens'], vector['vocabulary']), file=file)
+        print(*ids[-3:], file=file)  # a sequence before that with which transformers was run
+        print(*ids, file=file)
     words = ['evaluate', folder, '--tokens', folder + '/tokens.txt', '--arrays', folder + '/arrays', '--threads', '1',
              *([] if is_encoder else ['--array-logits']), *(['--array-heads', '1:*'] if 'heads' in case else [])]
     wrong = commands.run(program, *words)
