@@ -484,6 +484,45 @@ static void marks_lie_inside_the_axes(void **state)
 	}
 }
 
+/* All of 32; of more every second or third. */
+static void few_of_many_strands_are_drawn(void **state)
+{
+	static const size_t drawn[][2] = {{32, 32}, {33, 17}, {64, 32}, {65, 22}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++) {
+		const struct al_figure figure = {.id = "f",
+			.mark = "line",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.strands = {.column = "strand"}};
+		struct al_table table;
+		struct al_text text;
+		struct svg svg;
+		size_t n = 0;
+		al_table_init(&table, "t", "");
+		al_table_add_column(&table, (struct al_column){.key = "strand", .is_key = true});
+		al_table_add_column(&table, (struct al_column){.key = "x", .is_key = true});
+		al_table_add_column(&table, (struct al_column){.key = "y"});
+		for (int64_t strand = 0; strand < (int64_t)drawn[i][0]; strand++)
+			for (int64_t x = 0; x < 2; x++) {
+				struct al_cell *row = al_table_add_row(&table);
+				al_cell_set_int(&table, &row[0], strand);
+				al_cell_set_int(&table, &row[1], x);
+				al_cell_set_int(&table, &row[2], strand * x);
+			}
+		al_text_init(&text);
+		assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, &text, NULL));
+		assert_true(svg_read(&svg, text.data));
+		for (size_t k = 0; k < svg.n_shapes; k++)
+			n += has_color(svg.shapes[k].stroke, al_series_tint(0));
+		assert_int_equal(n, drawn[i][1]);
+		svg_finish(&svg);
+		al_text_finish(&text);
+		al_table_finish(&table);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -501,6 +540,7 @@ int main(void)
 		cmocka_unit_test(points_agree_with_the_table),
 		cmocka_unit_test(marks_lie_inside_the_axes),
 		cmocka_unit_test(strands_lie_below_their_mean),
+		cmocka_unit_test(few_of_many_strands_are_drawn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

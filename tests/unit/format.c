@@ -333,24 +333,30 @@ static void weights_lessen_what_they_weigh(void **state)
 		== weighted_error(q8_0, numbers, weights, false));
 }
 
-/* 2^-24 times the weights, and the same bytes come out. */
+/* 2^-24 times the weights, and the same bytes come out; without weights those of equal ones. */
 static void only_the_weights_proportions_count(void **state)
 {
 	static const char *const names[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q4_k", "q5_k", "q6_k"};
 	enum { N = AL_MOST_BLOCK_ELEMENTS };
 	unsigned char bytes[2 * N] = {0}, lighter[2 * N] = {0};
-	double numbers[N], weights[N], small[N];
+	double numbers[N], weights[N], small[N], equal[N];
 
 	(void)state;
 	for (size_t i = 0; i < N; i++) {
 		numbers[i] = 1 + sin((double)(i * i));
 		weights[i] = 1 + (double)(i % 7);
 		small[i] = ldexp(weights[i], -24);
+		equal[i] = 1;
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct al_dtype *dtype = al_dtype_named(names[i]);
 		dtype->from_weighted(numbers, weights, N, bytes);
 		dtype->from_weighted(numbers, small, N, lighter);
+		assert_memory_equal(bytes, lighter, sizeof(bytes));
+		if (!strchr(names[i], 'k'))
+			continue;
+		dtype->from_weighted(numbers, equal, N, bytes);
+		dtype->from_weighted(numbers, NULL, N, lighter);
 		assert_memory_equal(bytes, lighter, sizeof(bytes));
 	}
 }

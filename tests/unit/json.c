@@ -15,7 +15,7 @@ static const struct refusal {
 	{"[1.]", "t.json:1:4: expected a digit"},
 	{"[1,]", "t.json:1:4: expected a value"},
 	{"[1] x", "t.json:1:5: unexpected text after the value"},
-	{"\xEF\xBB\xBF{}", "t.json:1:1: a byte-order mark is not allowed"},
+	{"\xEF\xBB\xBF", "t.json:1:1: a byte-order mark is not allowed"},
 	{"{\n  \"a\": 1,\n  \"a\": 2\n}", "t.json:3:8: key \"a\" appears twice"},
 	{"{\"a\": 1, \"\\u0061\": 2}", "t.json:1:20: key \"a\" appears twice"},
 	{"\"\t\"", "t.json:1:2: raw control character in a string"},
@@ -150,6 +150,27 @@ static void escapes_control_characters_in_messages(void **state)
 	al_json_finish(&doc);
 }
 
+/* What is longer ends in "..."; the place that a caller adds is kept. */
+static void messages_end_where_there_is_no_room(void **state)
+{
+	struct al_error err;
+	char text[2 * sizeof(err.message)];
+	const size_t most = sizeof(err.message) - 4;
+
+	(void)state;
+	for (size_t n = most - 1; n <= sizeof(text) - 1; n++) {
+		memset(text, 'x', n);
+		text[n] = '\0';
+		assert_false(al_fail(&err, AL_EINPUT, "%s", text));
+		assert_int_equal(strlen(err.message), n > most ? most + 3 : n);
+		assert_string_equal(err.message + strlen(err.message) - 3,
+			n > most ? "..." : "xxx");
+		assert_false(al_in(&err, "place %zu", n));
+		assert_memory_equal(err.message, "place ", 6);
+		assert_int_equal(strlen(err.message), most + 3);
+	}
+}
+
 static void reads_escapes_and_exact_sizes(void **state)
 {
 	static const char text[] =
@@ -230,6 +251,7 @@ int main(void)
 		cmocka_unit_test(reads_whole_numbers_below_2_53),
 		cmocka_unit_test(names_the_nearest_key),
 		cmocka_unit_test(escapes_control_characters_in_messages),
+		cmocka_unit_test(messages_end_where_there_is_no_room),
 		cmocka_unit_test(reads_escapes_and_exact_sizes),
 		cmocka_unit_test(reads_code_points_of_each_length),
 		cmocka_unit_test(reads_numbers_in_any_locale),

@@ -7,13 +7,17 @@ enum { P_VALUE = 5, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 /* a = 2.0 is 1.95..2.05, b = 4 is 3.5..4.5; the exact set has no interval. */
 #define HEAD \
 	"{" SMALL ", 'data': [" \
-	"{'id': 'd', 'columns': ['variant', 'a', 'b', 'none', 'x', 'p', 'q'], 'rows': [['mha', " \
-	"'2.0', '4', null, '0.5', '81.2', '81.3'], ['sha', '-1.0', '8', null, null, null, null]]}" \
+	"{'id': 'd', 'metric': {'a': 'higher', 'z': 'higher'}, 'columns': ['variant', 'a', 'b', " \
+	"'none', 'x', 'p', 'q', 'z'], 'rows': " \
+	"[['mha', " \
+	"'2.0', '4', null, '0.5', '81.2', '81.3', '5'], ['sha', '-1.0', '8', null, null, null, " \
+	"null, " \
+	"'0']]}" \
 	", " \
 	"{'id': 'e', 'exact': true, 'columns': ['variant', 'count'], 'rows': [['mha', '7']]}], " \
 	"'tables': [{'id': 't', 'substitute': {'d_model': 'n_heads*d_head'}, 'order': 'n_heads', " \
-	"'against': 'sha', 'columns': [{'key': 'parameters', 'unit': 'k'}, 'formula', " \
-	"'difference', 'order', " \
+	"'against': 'sha', 'retention': 'mha', 'columns': [{'key': 'parameters', 'unit': 'k'}, " \
+	"'formula', 'difference', 'order', 'prr:a', 'prr:z', " \
 	"{'key': 'half', 'formula': 'a/b'}]}], " \
 	"'sweeps': [{'id': 's', 'over': {'n_heads': [1, 2], 'd_head': {'from': 1, 'to': 5, " \
 	"'step': 2}}, " \
@@ -95,6 +99,11 @@ static const struct claim_case {
 		"underivable", "0.25", NULL, NULL},
 	{"'printed': '0.26', 'value': 'x*(1-x)', 'with': {'x': 'd/mha/x'}", "underivable", NULL,
 		NULL, NULL},
+	/* a column of the list from corner to corner, but where a datum can be zero */
+	{"'printed': '-54', 'value': 't/sha/prr:a'", "consistent", "-50", "-53.8461538461538",
+		"-46.3414634146341"},
+	{"'printed': '-55', 'value': 't/sha/prr:a'", "inconsistent", "-50", NULL, NULL},
+	{"'printed': '20', 'value': 't/sha/prr:z'", "underivable", "0", NULL, NULL},
 	/* conditions that are open within the box */
 	{"'printed': '7', 'value': 'if(x > 13/25, 7, 3)', 'with': {'x': 'd/mha/x'}", "consistent",
 		"3", "3", "7"},
@@ -302,6 +311,10 @@ static const struct refusal {
 		"t.json:2:72: unknown relation \"==\" (did you mean \"=\"?)"},
 	{"'printed': '1', 'value': 'd/mha/a', 'rounding': 'abuot'",
 		"t.json:2:72: unknown rounding \"abuot\" (did you mean \"about\"?)"},
+	{"'printed': '1', 'value': 'd/mha/a', 'within': '0%'",
+		"t.json:2:70: expected a percentage such as \"1%\""},
+	{"'printed': '1', 'value': 'd/mha/a', 'within': '%'",
+		"t.json:2:70: expected a percentage such as \"1%\""},
 	{"'printed': 1, 'value': 'd/mha/a'",
 		"t.json:2:35: \"printed\" is a number, expected a string"},
 	{"'printed': '1', 'valeu': 'd/mha/a'",

@@ -148,11 +148,11 @@ static bool check_module(const struct al_model_view *view, const struct al_model
 bool al_translation_check(struct al_model_view *view, struct al_model_view *other,
 	struct al_error *err)
 {
-	if (!check_settings(view, other, err) || !check_activation(view, other, err))
-		return false;
-	for (size_t i = 0; i < view->n_modules && i < other->n_modules; i++)
-		if (!check_module(view, other, &view->modules[i], &other->modules[i], err))
-			return false;
-	return check_whole(view, other, "the number of attention modules", (int64_t)view->n_modules,
-		(int64_t)other->n_modules, err);
+	bool ok = check_settings(view, other, err) && check_activation(view, other, err)
+		&& check_whole(view, other, "the number of attention modules",
+			(int64_t)view->n_modules, (int64_t)other->n_modules, err);
+
+	for (size_t i = 0; ok && i < view->n_modules; i++)
+		ok = check_module(view, other, &view->modules[i], &other->modules[i], err);
+	return ok;
 }
