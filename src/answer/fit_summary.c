@@ -221,18 +221,22 @@ static const char *say_row(struct al_arena *arena, const struct al_table *table,
 
 /* ---- several ---- */
 
-/* Rows that aren't known, or of which nothing fits. */
+/* Rows of which nothing fits, or that aren't known. */
 static const char *say_left_out(struct al_arena *arena, const struct al_table *table)
 {
-	const char *names = "";
+	const char *none = "", *unknown = "";
 
-	for (size_t row = 0; row < table->n_rows; row++)
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char **names = al_cell_exact(table, row, "next_bytes") ? &none : &unknown;
 		if (!al_cell_exact(table, row, "value"))
-			names = al_join(arena, names, al_claim_row(arena, table, row, "symbol"));
-	return *names ? al_format(arena, " Unknown for %s.", names) : "";
+			*names = al_join(arena, *names, al_claim_row(arena, table, row, "symbol"));
+	}
+	return al_format(arena, "%s%s",
+		*none ? al_format(arena, " Nothing fits for %s.", none) : "",
+		*unknown ? al_format(arena, " Unknown for %s.", unknown) : "");
 }
 
-/* The claim if no row, or only one, is known. */
+/* The claim if nothing fits, or only in one row. */
 static const char *say_only(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f)
 {
@@ -241,7 +245,7 @@ static const char *say_only(struct al_arena *arena, const struct al_table *table
 	while (row < table->n_rows && !al_cell_exact(table, row, "value"))
 		row++;
 	if (row == table->n_rows)
-		return say_row(arena, table, 0, f);
+		row = 0;
 	return al_format(arena, "%s: %s%s", al_claim_row(arena, table, row, "symbol"),
 		say_row(arena, table, row, f), say_left_out(arena, table));
 }
