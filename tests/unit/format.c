@@ -231,6 +231,29 @@ static void epsilon_is_the_step_behind_one(void **state)
 	assert_true(al_dtype_stored("I32")->epsilon == 0);
 }
 
+/* Of many numbers one lies nearly half a step from what is stored. */
+static void epsilon_is_a_blocks_coarsest_step(void **state)
+{
+	static const char *const names[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_k", "q5_k",
+		"q6_k"};
+	enum { N = AL_MOST_BLOCK_ELEMENTS };
+	unsigned char bytes[2 * N];
+	double numbers[N], read[N];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct al_dtype *dtype = al_dtype_named(names[i]);
+		double worst = 0;
+		for (size_t k = 0; k < N; k++)
+			numbers[k] = k % 16 == 0 ? -1 : 0.8 * sin((double)(k * k));
+		dtype->from_weighted(numbers, NULL, N, bytes);
+		dtype->to_double(bytes, N, read);
+		for (size_t k = 0; k < N; k++)
+			worst = fmax(worst, fabs(read[k] - numbers[k]));
+		assert_true(worst > 0.3 * dtype->epsilon && worst < 0.6 * dtype->epsilon);
+	}
+}
+
 static void sizes_are_whole_and_bounded(void **state)
 {
 	uint64_t bytes;
@@ -418,6 +441,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_reads_back),
 		cmocka_unit_test(rounds_to_nearest_even),
 		cmocka_unit_test(epsilon_is_the_step_behind_one),
+		cmocka_unit_test(epsilon_is_a_blocks_coarsest_step),
 		cmocka_unit_test(sizes_are_whole_and_bounded),
 		cmocka_unit_test(names_and_fallbacks_are_sound),
 		cmocka_unit_test(blocks_are_those_of_ggml),

@@ -281,9 +281,12 @@ static uint32_t token_of(const struct vocabulary *v, const char *text)
 	return 0;
 }
 
+/* Without a flag what llama.cpp takes by default. */
 static void add_around(struct metadata *m, const struct vocabulary *v, const char *flag,
 	const char *key, const char *text)
 {
+	if (!flag)
+		return;
 	add_flag(m, flag, text != NULL);
 	if (text)
 		add_number(m, key, token_of(v, text));
@@ -305,9 +308,11 @@ static void write_metadata(const struct test_case *c, const struct al_json *doc,
 	add_vocabulary(&m, &v, strcmp(c->model, "bert") == 0);
 	if (strcmp(c->model, "gpt2") == 0)
 		add_merges(&m, doc);
-	add_around(&m, &v, "add_bos_token", "bos_token_id", c->bos);
+	add_around(&m, &v, strcmp(c->model, "llama") != 0 ? "add_bos_token" : NULL, "bos_token_id",
+		c->bos);
 	add_around(&m, &v, "add_sep_token", "seperator_token_id", c->sep);
-	add_around(&m, &v, "add_eos_token", "eos_token_id", c->eos);
+	add_around(&m, &v, strcmp(c->model, "t5") != 0 ? "add_eos_token" : NULL, "eos_token_id",
+		c->eos);
 	if (strcmp(c->model, "bert") == 0)
 		add_number(&m, "unknown_token_id", token_of(&v, "[UNK]"));
 	if (strcmp(c->model, "t5") == 0)

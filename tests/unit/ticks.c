@@ -24,6 +24,11 @@ static double no_extent(void *context, const char *label)
 		.axis.quantity = AL_QUANTITY_PLAIN \
 	}
 
+#define DATES(is_fixed) \
+	{ \
+		.axis = {.is_date = true, .is_min_fixed = is_fixed, .is_max_fixed = is_fixed } \
+	}
+
 /* An axis of 100 pt with a wish for n ticks, and what its labels are. */
 static const struct tick_case {
 	double min, max, wished;
@@ -61,6 +66,14 @@ static const struct tick_case {
 	{20, 28, 5, {.axis.is_log = true}, "20 22 24 26 28"},
 	{20, 50, 5, {.axis.is_log = true}, "20 50"},
 	{0.001, 10, 5, {.axis.is_log = true}, "0.001 0.01 0.1 1 10"},
+	/* dates: no tick beyond a whole year, one beyond an end within a step unless it is fixed */
+	{2020, 2024, 5, DATES(false), "2020 2021 2022 2023 2024"},
+	{2020.5, 2023.5, 5, DATES(false), "2020 2021 2022 2023 2024"},
+	{2020.5, 2023.5, 4, DATES(true), "2021 2022 2023"},
+	{2020, 2024, 5, DATES(true), "2020 2021 2022 2023 2024"},
+	{2020, 2020.25, 4, DATES(true), "2020 Feb Mar Apr"},
+	{2019.75, 2021, 6, DATES(true), "Oct 2019 2020 Apr Jul Oct 2021"},
+	{1900, 2100, 3, DATES(true), "1900 2000 2100"},
 };
 
 static void join(const struct al_ticks *ticks, char *out, size_t size)
