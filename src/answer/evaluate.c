@@ -113,17 +113,10 @@ static const char *add_similarity(struct evaluation *e, const struct al_matrix *
 {
 	struct al_table *table = al_session_table(e->session, "similarity", pair_fields, 0,
 		"Cosines between the sequences' embeddings");
-	size_t best[2] = {0, 1};
 
 	for (size_t a = 0; a < embeddings->cols; a++)
-		for (size_t b = a + 1; b < embeddings->cols; b++) {
-			const struct pair pair = {a, b, cosine(embeddings, a, b)};
-			al_table_add_record(table, &pair);
-			if (pair.cosine > cosine(embeddings, best[0], best[1])) {
-				best[0] = a;
-				best[1] = b;
-			}
-		}
+		for (size_t b = a + 1; b < embeddings->cols; b++)
+			al_table_add_record(table, &(struct pair){a, b, cosine(embeddings, a, b)});
 	al_table_note(table, "an embedding is the mean of the last hidden states of all tokens");
 	struct al_arena *arena = &e->session->arena;
 	double closest;

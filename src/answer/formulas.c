@@ -115,7 +115,6 @@ static bool find_cached(struct record *r, struct al_ledger *ledger, struct al_ta
 /* In a survey a note explains why there is no order. */
 static bool find_order(struct record *r, struct al_table *table, struct al_error *err)
 {
-	r->degree = -1;
 	if (!r->of->order || al_polynomial_degree(r->parameters, r->of->order, &r->degree, err))
 		return true;
 	r->degree = -1;
