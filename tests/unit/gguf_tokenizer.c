@@ -4,12 +4,15 @@
 
 #include <math.h>
 
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "formats/checkpoint.h"
 #include "support/one_folder.h"
+#include "formats/gguf.h"
 #include "model/tokenize/tokenizer.h"
+#include "model/tokenize/vocabulary.h"
 
 #define FOLDER "tests/data/tokenizers/"
 
@@ -368,6 +371,55 @@ static void compare(const char *name, struct al_tokenizer *a, struct al_tokenize
 	al_text_finish(&lines);
 }
 
+static void compare_texts(const char *name, const struct al_gguf_items *is, const char **found,
+	size_t n)
+{
+	assert_int_equal(n, is->n);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(is->texts[i], found[i]) != 0)
+			fail_msg("%s: %zu is \"%s\", expected \"%s\"", name, i, found[i],
+				is->texts[i]);
+}
+
+/* As a tokenizer.json the file's tokenizer makes the same tokens, and is read as what the file
+ * holds. */
+static void write_and_read(const struct test_case *c, const struct al_checkpoint *checkpoint,
+	struct al_tokenizer *of_gguf)
+{
+	struct al_budget budget = {0};
+	struct al_arena arena;
+	struct al_text json;
+	struct al_tokenizer again;
+	struct al_vocabulary v;
+	struct al_gguf_items tokens, merges;
+	struct al_error err;
+	char path[256];
+
+	al_arena_init(&arena);
+	arena.budget = &budget;
+	al_text_init(&json);
+	must(al_tokenizer_json_write(checkpoint, &arena, &json, &err), &err);
+	must(al_tokenizer_parse_json(&again, c->name, json.data, json.length, &err), &err);
+	compare(c->name, &again, of_gguf);
+	al_tokenizer_finish(&again);
+
+	test_write(test_path(path, &folder, "tokenizer.json"), json.data, json.length);
+	must(al_gguf_read_items(checkpoint, "tokenizer.ggml.tokens", true, &arena, &tokens, &err),
+		&err);
+	must(al_gguf_read_items(checkpoint, "tokenizer.ggml.merges", true, &arena, &merges, &err),
+		&err);
+	must(al_vocabulary_read(&v, &arena, path, (int64_t)tokens.n, &err), &err);
+	assert_string_equal(v.model, c->model);
+	assert_string_equal(v.pre, c->pre ? c->pre : "default");
+	compare_texts(c->name, &tokens, v.tokens, v.n);
+	if (strcmp(c->model, "gpt2") == 0)
+		compare_texts(c->name, &merges, v.merges, v.n_merges);
+	assert_true(c->bos ? strcmp(v.tokens[v.first], c->bos) == 0 : v.first < 0);
+	assert_true(v.last < 0);
+	al_text_finish(&json);
+	al_arena_finish(&arena);
+}
+
 static void check_case(const struct test_case *c)
 {
 	struct al_text text = read_case(c);
@@ -384,6 +436,8 @@ static void check_case(const struct test_case *c)
 	must(al_checkpoint_open(&checkpoint, path, &err), &err);
 	must(al_tokenizer_open(&of_gguf, &checkpoint, 0, &err), &err);
 	compare(c->name, &of_gguf, &of_json);
+	if (strcmp(c->model, "gpt2") == 0 || strcmp(c->model, "llama") == 0)
+		write_and_read(c, &checkpoint, &of_gguf);
 	al_tokenizer_finish(&of_gguf);
 	al_tokenizer_finish(&of_json);
 	al_checkpoint_close(&checkpoint);
