@@ -391,7 +391,7 @@ static void write_and_read(const struct test_case *c, const struct al_checkpoint
 	struct al_text json;
 	struct al_tokenizer again;
 	struct al_vocabulary v;
-	struct al_gguf_items tokens, merges;
+	struct al_gguf_items tokens, merges, types, scores;
 	struct al_error err;
 	char path[256];
 
@@ -408,12 +408,24 @@ static void write_and_read(const struct test_case *c, const struct al_checkpoint
 		&err);
 	must(al_gguf_read_items(checkpoint, "tokenizer.ggml.merges", true, &arena, &merges, &err),
 		&err);
+	must(al_gguf_read_items(checkpoint, "tokenizer.ggml.token_type", false, &arena, &types,
+		     &err),
+		&err);
+	must(al_gguf_read_items(checkpoint, "tokenizer.ggml.scores", false, &arena, &scores, &err),
+		&err);
 	must(al_vocabulary_read(&v, &arena, path, (int64_t)tokens.n, &err), &err);
 	assert_string_equal(v.model, c->model);
 	assert_string_equal(v.pre, c->pre ? c->pre : "default");
 	compare_texts(c->name, &tokens, v.tokens, v.n);
 	if (strcmp(c->model, "gpt2") == 0)
 		compare_texts(c->name, &merges, v.merges, v.n_merges);
+	for (size_t i = 0; i < v.n; i++)
+		assert_int_equal(v.types[i] == AL_TOKEN_USER_DEFINED,
+			types.numbers[i] == AL_TOKEN_USER_DEFINED);
+	for (size_t i = 0; v.scores && i < v.n; i++)
+		for (size_t k = 0; k < v.n; k++)
+			if (v.scores[i] < v.scores[k] && v.scores[k] < 0)
+				assert_true(scores.numbers[i] < scores.numbers[k]);
 	assert_true(c->bos ? strcmp(v.tokens[v.first], c->bos) == 0 : v.first < 0);
 	assert_true(v.last < 0);
 	al_text_finish(&json);
