@@ -52,11 +52,10 @@ static struct al_color ink_on(struct al_color back)
 /* "1.00", ".12", "-.12": no room is lost on a zero. */
 static void print_value(char *text, size_t room, double value)
 {
-	const double size = fabs(value) < 0.005 ? 0 : fabs(value);
 	char digits[32];
 
-	snprintf(digits, sizeof(digits), "%.2f", size);
-	snprintf(text, room, "%s%s", value < 0 && size > 0 ? "\u2212" : "",
+	snprintf(digits, sizeof(digits), "%.2f", fabs(value));
+	snprintf(text, room, "%s%s", value < 0 && strcmp(digits, "0.00") != 0 ? "\u2212" : "",
 		digits + (digits[0] == '0'));
 }
 

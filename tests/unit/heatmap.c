@@ -131,6 +131,30 @@ static void values_stand_in_their_cells(void **state)
 	al_text_finish(&text);
 }
 
+/* To two decimals, without a zero before the point; what rounds to zero has no sign. */
+static void values_are_short(void **state)
+{
+	static const double values[] = {-0.004, 0.006, -0.006, 0.125, -0.997, 99.5};
+	static const char *const texts[] = {">.00<", ">.01<", ">\u2212.01<", ">.12<",
+		">\u22121.00<", ">99.50<"};
+	struct al_figure figure = map;
+	struct al_table table;
+	struct al_text text;
+
+	(void)state;
+	figure.writes_values = true;
+	fill_cells(&table);
+	for (size_t i = 0; i < 6; i++)
+		al_cell_set_real(&table.rows[i][2], values[i]);
+	al_text_init(&text);
+	assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, &text, NULL));
+	for (size_t i = 0; i < 6; i++)
+		if (!strstr(text.data, texts[i]))
+			fail_msg("no text %s", texts[i]);
+	al_text_finish(&text);
+	al_table_finish(&table);
+}
+
 /* Clips that begin where the cell does; none of them goes on behind it. */
 static size_t count_clips(const char *text, const struct svg_box *cell)
 {
@@ -299,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_have_their_colors),
 		cmocka_unit_test(values_stand_in_their_cells),
+		cmocka_unit_test(values_are_short),
 		cmocka_unit_test(a_missing_cell_is_hatched),
 		cmocka_unit_test(the_color_bar_has_an_outline),
 		cmocka_unit_test(groups_stand_on_lines),
