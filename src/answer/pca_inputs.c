@@ -164,26 +164,23 @@ bool pca_run_calibration(struct pca *pca, struct al_error *err)
 {
 	const struct al_calibration *calibration = al_session_calibration(pca->session,
 		pca->options->calibration, NULL, err);
-	const struct al_module_statistics *module;
-	size_t n = 0;
+	const struct al_module_statistics *module = NULL;
 
 	if (!calibration || !pca_tables_begin(pca, false, err))
 		return false;
 	for (size_t i = 0; i < calibration->n_modules; i++) {
 		if (!is_chosen(pca, calibration->modules[i].name))
 			continue;
-		n++;
 		if (!al_calibration_find(calibration, calibration->modules[i].name, &module, err))
 			return false;
 		if (!take_statistics(pca, module, err))
 			return al_in(err, "%s", calibration->path);
 	}
-	if (n == 0)
+	if (!module)
 		return al_fail(err, AL_EINPUT, "%s: no attention layer matches --modules %s",
 			calibration->path, pca->options->modules);
 	al_table_note(pca->session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
-		calibration->path, al_statistics_tokens(&calibration->modules[0]),
-		calibration->n_sequences);
+		calibration->path, al_statistics_tokens(module), calibration->n_sequences);
 	return true;
 }
 
