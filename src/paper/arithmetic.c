@@ -28,12 +28,11 @@ bool al_arithmetic_is_number(const struct al_sentence *s, size_t i)
 
 size_t al_arithmetic_skip_brackets(const struct al_sentence *s, size_t i)
 {
-	enum { MOST = 8 };
 	size_t end = i + 1;
 
 	if (!al_sentence_is(s, i, "("))
 		return i;
-	while (end < s->n && end < i + MOST
+	while (end < s->n
 		&& (s->words[end].kind == AL_WORD_LETTERS || al_sentence_is(s, end, "/")
 			|| (s->words[end].kind == AL_WORD_OTHER && s->words[end].is_joined
 				&& end > i + 1)
@@ -45,9 +44,7 @@ size_t al_arithmetic_skip_brackets(const struct al_sentence *s, size_t i)
 
 size_t al_arithmetic_skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
 {
-	enum { MOST = 4 };
-
-	for (size_t n = 0; n < MOST && i < s->n; n++) {
+	for (size_t n = 0; i < s->n; n++) {
 		const bool is_per = al_sentence_is(s, i, "/")
 			&& (n > 0 || s->words[i - 1].scale > 0
 				|| al_sentence_has(s, i + 1, AL_WORDS_NOUNS));

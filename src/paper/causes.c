@@ -6,7 +6,7 @@
 /* Is the printed number the right one times this, within the rounding of both? */
 static bool is_times(const struct al_paper_suspect *s, double factor)
 {
-	return fabs(s->value - s->right * factor) <= s->half * (1 + factor) * (1 + 1e-9);
+	return al_paper_rounds_to(s->right * factor, s->value, s->half * (1 + factor));
 }
 
 static const char *number_of(struct al_arena *arena, const char *printed)
@@ -54,7 +54,7 @@ static struct al_paper_cause find_unit(struct al_arena *arena, const struct al_p
 
 	const double meant = s->right * (is_binary ? factor : 1 / factor);
 
-	if (factor == 1 || fabs(s->value - meant) > s->half * (1 + 1e-9))
+	if (factor == 1 || !al_paper_rounds_to(meant, s->value, s->half))
 		return (struct al_paper_cause){0};
 	return (struct al_paper_cause){"unit",
 		al_format(arena, "holds if %s means %s", s->unit, other), !s->is_unit_known};

@@ -19,46 +19,46 @@ static bool is_named(const struct al_sentence *s, size_t at)
 		&& !al_sentence_has(s, next, AL_WORDS_LISTED);
 }
 
-/* The sum or the product of the counts there; 0: other numbers are among them, or less than two
- * counts. Numbers of names are none. */
-static double combine(const struct al_sentence *s, size_t from, size_t end, bool multiplies)
-{
-	double value = multiplies ? 1 : 0;
-	size_t n = 0;
+struct counts {
+	double sum, product;
+	size_t n;
+};
 
-	for (size_t i = from; i < end; i++) {
-		const struct al_word *word = &s->words[i];
-		if (word->kind <= AL_WORD_SIGN || (word->kind == AL_WORD_OTHER && word->is_joined))
-			continue;
-		if (!is_named(s, i))
-			return 0;
-		value = multiplies ? value * word->value : value + word->value;
-		n++;
-	}
-	return n > 1 ? value : 0;
+/* Adds the count there, if there is one: numbers of names are none. False: another number. */
+static bool add_count(struct counts *all, const struct al_sentence *s, size_t at)
+{
+	const struct al_word *word = &s->words[at];
+	const bool is_number = word->kind > AL_WORD_SIGN
+		&& (word->kind != AL_WORD_OTHER || !word->is_joined);
+
+	if (!is_number || !is_named(s, at))
+		return !is_number;
+	all->sum += word->value;
+	all->product *= word->value;
+	return ++all->n;
 }
 
 /* "13 tasks (8 ... and 5 ...)", "256 (128 threads, 2 elements each)", "153 runs comprise 135 ...
  * plus 18 ...": up to a bracket, or where the counts have made it. */
 static bool is_of_parts(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 6, MOST = 40, NEXT = 3, LEAST = 100 };
+	enum { MOST = 40, LEAST = 100 };
 	const double value = s->words[at].value;
+	const bool has_each = al_sentence_has_any(s, at, s->n, AL_WORDS_ALTOGETHER);
 	const bool is_sure = value >= LEAST && is_named(s, at);
 	bool is_next = true;
 
-	for (size_t from = at + 1, end; from < s->n && from < at + MOST; from++) {
+	for (size_t from = at + 1; from < s->n && from < at + MOST; from++) {
 		bool is_end = !al_sentence_has(s, from, AL_WORDS_MADE_OF);
-		for (end = from + 1; !is_end && end < s->n && end < from + MOST; end++) {
-			is_end = al_sentence_is(s, end, ")");
-			const bool has_each = al_sentence_has_near(s, end, NEXT,
-				AL_WORDS_ALTOGETHER);
-			if (((is_end && is_next) || is_sure)
-				&& (combine(s, from, end, false) == value
-					|| (has_each && combine(s, from, end, true) == value)))
+		struct counts all = {.product = 1};
+		for (size_t i = from;
+			!is_end && i < from + MOST && i < s->n && add_count(&all, s, i); i++) {
+			is_end = al_sentence_is(s, i + 1, ")");
+			if ((is_sure || (is_end && is_next)) && all.n > 1
+				&& (all.sum == value || (has_each && all.product == value)))
 				return true;
 		}
-		is_next &= s->words[from].kind == AL_WORD_LETTERS && from < at + NEAR;
+		is_next &= s->words[from].kind == AL_WORD_LETTERS;
 	}
 	return false;
 }
@@ -66,13 +66,14 @@ static bool is_of_parts(const struct al_sentence *s, size_t at)
 /* "500 problems with three seeds (1,500 runs in total)" */
 static bool is_total(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 3, MOST = 40 };
+	enum { NEAR = 3 };
+	const double value = s->words[at].value;
+	struct counts all = {.product = 1};
 
-	for (size_t i = at; al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER) && i-- > 0
-		&& i + MOST > at && (s->words[i].kind <= AL_WORD_NUMBER || s->words[i].is_joined);)
-		if (is_count(&s->words[i])
-			&& (combine(s, i, at, false) == s->words[at].value
-				|| combine(s, i, at, true) == s->words[at].value))
+	if (!al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER))
+		return false;
+	for (size_t i = at; i-- > 0 && add_count(&all, s, i);)
+		if (all.n > 1 && (all.sum == value || all.product == value))
 			return true;
 	return false;
 }
@@ -80,7 +81,7 @@ static bool is_total(const struct al_sentence *s, size_t at)
 /* "4.2 GB of weights and 1.3 GB of cache, 5.5 GB in total" */
 static bool is_sum(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 3, MOST = 40 };
+	enum { NEAR = 3 };
 	const struct al_word *said = &s->words[at];
 	double sum = 0, half = INFINITY;
 	size_t n = 0;
@@ -88,13 +89,13 @@ static bool is_sum(const struct al_sentence *s, size_t at)
 	if (said->kind != AL_WORD_NUMBER || said->scale <= 0
 		|| !al_sentence_has_near(s, at, NEAR, AL_WORDS_ALTOGETHER))
 		return false;
-	for (size_t i = at; i-- > 0 && i + MOST > at;) {
+	for (size_t i = at; i-- > 0;) {
 		const struct al_word *word = &s->words[i];
 		if (word->kind != AL_WORD_NUMBER || strcmp(word->family, said->family) != 0)
 			continue;
 		sum += word->value;
 		half = fmin(half, word->half_unit);
-		if (++n > 1 && fabs(sum - said->value) <= half * (1 + 1e-9))
+		if (++n > 1 && al_paper_rounds_to(sum, said->value, half))
 			return true;
 	}
 	return false;
@@ -103,7 +104,7 @@ static bool is_sum(const struct al_sentence *s, size_t at)
 /* "62.4, 58.1 and 71.3 (63.9 on average)" */
 static bool is_mean(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 3, MOST = 40, LEAST_DIGITS = 3 };
+	enum { NEAR = 3, LEAST_DIGITS = 3 };
 	const struct al_word *said = &s->words[at];
 	double sum = 0;
 	size_t n = 0;
@@ -112,7 +113,7 @@ static bool is_mean(const struct al_sentence *s, size_t at)
 		|| al_significant_digits(said) < LEAST_DIGITS
 		|| !al_sentence_has_near(s, at, NEAR, AL_WORDS_AVERAGES))
 		return false;
-	for (size_t i = at; i-- > 0 && i + MOST > at;) {
+	for (size_t i = at; i-- > 0;) {
 		const struct al_word *word = &s->words[i];
 		if (word->kind <= AL_WORD_SIGN)
 			continue;
@@ -120,7 +121,7 @@ static bool is_mean(const struct al_sentence *s, size_t at)
 			|| strcmp(word->family, said->family) != 0)
 			return false;
 		sum += word->value;
-		if (++n > 1 && fabs(sum / (double)n - said->value) <= said->half_unit * (1 + 1e-9))
+		if (++n > 1 && al_paper_rounds_to(sum / (double)n, said->value, said->half_unit))
 			return true;
 	}
 	return false;
@@ -158,15 +159,14 @@ static bool is_of_two(const struct al_sentence *s, size_t at)
 /* "59.3 % linear / 40.7 % softmax", "the remaining 30 %"; two that are compared are no parts. */
 static bool is_rest(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 2, MOST = 40 };
+	enum { NEAR = 2 };
 	const bool is_named = al_sentence_has_near(s, at, NEAR, AL_WORDS_RESTS);
 	double left = 100 - s->words[at].value;
-
 	int digits = s->words[at].digits;
 
 	if (s->words[at].kind != AL_WORD_PERCENT)
 		return false;
-	for (size_t i = at; i-- > 0 && i + MOST > at && left > 0;) {
+	for (size_t i = at; i-- > 0 && left > 0;) {
 		if (al_sentence_has(s, i, AL_WORDS_VERSUS) || al_sentence_is(s, i, "to"))
 			return false;
 		if (s->words[i].kind != AL_WORD_PERCENT)

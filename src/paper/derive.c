@@ -13,8 +13,8 @@
 static bool is_swapped(const struct al_paper_cell *cell, const struct al_paper_cell *other)
 {
 	return other != cell && !other->holds && other->right > 0
-		&& fabs(cell->value - other->right) <= cell->half * (1 + 1e-9)
-		&& fabs(other->value - cell->right) <= other->half * (1 + 1e-9);
+		&& al_paper_rounds_to(other->right, cell->value, cell->half)
+		&& al_paper_rounds_to(cell->right, other->value, other->half);
 }
 
 /* Another cell's number: the two are swapped, or it is that of another row. */

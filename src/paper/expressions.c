@@ -77,10 +77,8 @@ static bool find_behind_equals(const struct al_sentence *s, size_t i, struct cla
 /* "... is about 512", "... for a total of 512". */
 static bool find_behind_words(const struct al_sentence *s, size_t first, struct claim *out)
 {
-	enum { MOST = 8 };
-
 	*out = (struct claim){0};
-	for (size_t i = first; i < s->n && i < first + MOST; i++) {
+	for (size_t i = first; i < s->n; i++) {
 		if (al_arithmetic_is_number(s, i))
 			return out->is_marked && read_claim(s, i, out);
 		if (!al_sentence_has(s, i, AL_WORDS_TOTAL_LINKS))
@@ -108,7 +106,6 @@ static bool find_in_brackets(const struct al_sentence *s, size_t i, bool is_in_b
 static bool find_before(const struct al_sentence *s, size_t first,
 	const struct al_arithmetic *value, struct claim *out)
 {
-	enum { MOST = 8 };
 	const bool is_whole = al_sentence_is(s, first, "(")
 		&& al_sentence_is(s, value->last - 1, ")");
 	size_t i = first;
@@ -120,7 +117,7 @@ static bool find_before(const struct al_sentence *s, size_t first,
 				&& (al_sentence_is(s, value->end, ")") || value->end == s->n))))
 		return false;
 	i -= !is_whole;
-	for (size_t n = 0; n < MOST && i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS; n++)
+	while (i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS)
 		i--;
 	return i > 0 && begins_here(s, i - 1) && read_claim(s, i - 1, out);
 }
@@ -208,9 +205,6 @@ static bool is_half(const struct al_sentence *s, const struct al_arithmetic *val
 	enum { LEAST_OPERATORS = 3 };
 	const char *cause = al_paper_find_cause(arena, suspect).name;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (al_sentence_is(s, i, "int"))
-			return false;
 	return !al_sentence_has_any(s, 0, s->n, AL_WORDS_CONDITIONS) && value->n_sums == 0
 		&& value->n_operators >= LEAST_OPERATORS && !value->has_nouns && value->unit == 0
 		&& suspect->digits > 0 && cause && strcmp(cause, "half") == 0;

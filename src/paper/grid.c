@@ -103,7 +103,6 @@ static const char *unit_behind(const char *text)
 /* "54.9 GB/s", "64 KB", "9.8x": the number, and a unit without digits. */
 static bool read_quantity(const char *text, struct al_paper_number *out)
 {
-	enum { LONGEST_UNIT = 20 };
 	const char *unit = unit_behind(text), *number = number_in(text);
 	long exponent;
 	const double scale = (double)al_unit_factor(strcmp(unit, "KB") == 0 ? "kB"
@@ -112,7 +111,7 @@ static bool read_quantity(const char *text, struct al_paper_number *out)
 
 	if (al_number_read(number, &out->value, &out->digits) == 0
 		|| (*unit && strchr("/^<>=:", *unit)) || strpbrk(unit, "0123456789^")
-		|| strlen(unit) > LONGEST_UNIT || !(out->value >= 0))
+		|| !(out->value >= 0))
 		return false;
 	read_exponent(number + al_number_length(number), &exponent);
 	out->value *= scale * pow(10, (double)exponent);

@@ -11,11 +11,11 @@ enum meaning { FACTOR, FALL, RISE, SHARE, DIFFERENCE, POINTS, N_MEANINGS };
 /* "a gap of 0.6", "the gap between the two is 0.6" */
 static bool is_gap(const struct al_sentence *s, size_t at)
 {
-	enum { NEAR = 2, FAR = 20 };
+	enum { NEAR = 2 };
 	const bool is_told = al_sentence_is(s, at - 1, "is") || al_sentence_is(s, at - 1, "of");
 
 	return al_sentence_has_near(s, at, NEAR, AL_WORDS_GAPS)
-		|| (is_told && al_sentence_has_any(s, at > FAR ? at - FAR : 0, at, AL_WORDS_GAPS));
+		|| (is_told && al_sentence_has_any(s, 0, at, AL_WORDS_GAPS));
 }
 
 /* "delta = 0.38" */
@@ -64,12 +64,12 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 /* "620 (84.2 %)", "8 layers (25 %)", "12 tool calls (25 %)", but not "position 1 (20 %)" */
 static bool is_of_count(const struct al_sentence *s, size_t at)
 {
-	enum { LEAST = 10, MOST = 3 };
+	enum { LEAST = 10 };
 	size_t n = 0;
 
 	if (at < 3 || !al_sentence_is(s, at - 1, "("))
 		return false;
-	while (n < MOST && n + 2 < at && s->words[at - 2 - n].kind == AL_WORD_LETTERS)
+	while (n + 2 < at && s->words[at - 2 - n].kind == AL_WORD_LETTERS)
 		n++;
 	const struct al_word *of = &s->words[at - 2 - n];
 	return al_word_is_count(of) && (n > 0 || of->value >= LEAST);

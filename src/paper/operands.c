@@ -26,23 +26,21 @@ static bool is_noun(const struct al_sentence *s, size_t at)
 /* "12 tok/s", "5 ms/step", "12 tokens per second", "2,081 retrieval calls" */
 static void read_noun(const struct al_sentence *s, size_t at, struct al_operand *out)
 {
-	enum { MOST = 3 };
 	size_t next = at + 1;
 
 	if (al_sentence_is(s, next, "\u00b1") && next + 1 < s->n) /* "3.53 \u00b1 0.04 tok/s" */
 		next += 2;
 	next += al_sentence_is(s, next, "-") && s->words[next].is_joined
 		&& !al_sentence_has(s, next + 1, AL_WORDS_BITS); /* "40-token" */
-	const size_t last = next + MOST;
 	size_t plural = next;
-	while (plural < last && is_noun(s, plural) && !is_plural(s, plural))
+	while (is_noun(s, plural) && !is_plural(s, plural))
 		plural++;
 	if (s->words[at].scale > 0 && *s->words[at].family)
 		out->noun = s->words[at].family;
 	else if (next < s->n && s->words[next].kind == AL_WORD_LETTERS
 		&& al_sentence_has(s, next, AL_WORDS_NOUNS))
 		out->noun = s->words[next++].text;
-	else if (s->words[at].digits == 0 && plural < last && is_noun(s, plural)) {
+	else if (s->words[at].digits == 0 && is_noun(s, plural)) {
 		out->noun = s->words[plural].text;
 		next = plural + 1;
 	}

@@ -160,3 +160,9 @@ bool al_paper_find_tables(struct al_paper *paper, struct al_error *err) AL_MUST_
 /* All \claim, \ledger and definitions of the latter in a LaTeX text, whose braces are balanced
  * (claims.c). */
 void al_paper_find_claims(struct al_paper *paper);
+
+/* Is the value what was printed, to half a unit of its last digit? */
+static inline bool al_paper_rounds_to(double value, double printed, double half)
+{
+	return fabs(value - printed) <= half * (1 + 1e-9);
+}

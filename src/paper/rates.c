@@ -48,7 +48,7 @@ bool al_paper_read_rate(struct al_relating *r, size_t at)
 			const struct al_operand *b = &all->items[k];
 			const double right = b->place < place ? rate_of(&said, a, b) : 0;
 			chance += right != 0 ? 2 * half / said.word.value : 0;
-			if (right == 0 || fabs(right - said.word.value) > half * (1 + 1e-9)
+			if (right == 0 || !al_paper_rounds_to(right, said.word.value, half)
 				|| chance > most_chance)
 				continue;
 			al_paper_add_holding(r->out, r->counts, &r->s->words[at],

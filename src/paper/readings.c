@@ -83,7 +83,7 @@ void al_paper_read_cell(struct al_paper_cell *cell, const struct al_paper_readin
 		cell->has_no_states = (i & 2) != 0;
 		cell->right = al_paper_value(cell, reading);
 		cell->holds = cell->right > 0
-			&& fabs(cell->value - cell->right) <= cell->half * (1 + 1e-9);
+			&& al_paper_rounds_to(cell->right, cell->value, cell->half);
 		if (cell->holds || cell->meaning != AL_MEANS_CACHE)
 			return;
 		first = i == 0 ? cell->right : first;

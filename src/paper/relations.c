@@ -93,8 +93,8 @@ static bool holds_elsewhere(struct al_relating *r, const struct al_pair *pair,
 		return true;
 	for (size_t i = 0; i < r->n_pairs; i++)
 		if (r->pairs[i].first != pair->first && can_divide(&r->pairs[i])
-			&& fabs(al_relating_point(&r->pairs[i], said) - said->value)
-				<= said->half_unit * (1 + 1e-9))
+			&& al_paper_rounds_to(al_relating_point(&r->pairs[i], said), said->value,
+				said->half_unit))
 			return true;
 	return false;
 }

@@ -49,7 +49,7 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 {
 	struct al_word *said = &r->s->words[at];
 
-	if (fabs(said->value - right) > said->half_unit * (1 + 1e-9))
+	if (!al_paper_rounds_to(right, said->value, said->half_unit))
 		return false;
 	al_paper_add_holding(r->out, r->counts, said, right, AL_REPRODUCED);
 	return true;
@@ -81,8 +81,8 @@ static bool read_factor_as_saving(struct al_relating *r, size_t at)
 		|| to - from + 2 * said->half_unit > 0.1 * said->value) /* anything would fit */
 		return false;
 	al_paper_add_holding(r->out, r->counts, said, right,
-		fabs(said->value - right) <= said->half_unit * (1 + 1e-9) ? AL_REPRODUCED
-									  : AL_CONSISTENT);
+		al_paper_rounds_to(right, said->value, said->half_unit) ? AL_REPRODUCED
+									: AL_CONSISTENT);
 	return true;
 }
 

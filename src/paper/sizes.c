@@ -150,7 +150,7 @@ static void judge_behind(struct sizes *t, const struct al_mention *model)
 /* "7:1 GQA", "GQA (7:1 ratio)". */
 static bool read_groups(const struct sizes *t, size_t at, struct size *out)
 {
-	enum { NEAR = 3 };
+	enum { NEAR = 4 };
 	const struct al_sentence *s = t->s;
 
 	if (s->words[at].kind != AL_WORD_NUMBER || !al_sentence_is(s, at + 1, ":") || at + 2 >= s->n
@@ -158,7 +158,7 @@ static bool read_groups(const struct sizes *t, size_t at, struct size *out)
 		return false;
 	*out = size_at(t, at, at + 3, AL_DIM_HEADS);
 	out->cell.printed = al_sentence_join(s, t->arena, at, at + 3);
-	return al_sentence_has_any(s, at > NEAR ? at - NEAR : 0, at + 3 + NEAR, AL_WORDS_GROUPS);
+	return al_sentence_has_near(s, at + 1, NEAR, AL_WORDS_GROUPS);
 }
 
 /* "$L=80$, $D=128$"; "128 dim" next to others. */
@@ -255,7 +255,7 @@ static bool is_part(const struct al_sentence *s, size_t at)
 {
 	enum { NEAR = 3 };
 
-	return al_sentence_has_any(s, at > NEAR ? at - NEAR : 0, at, AL_WORDS_PARTS);
+	return al_sentence_has_before(s, at, NEAR, AL_WORDS_PARTS);
 }
 
 /* What holds counts, no more. */

@@ -245,10 +245,17 @@ bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
 	return false;
 }
 
+bool al_sentence_has_before(const struct al_sentence *s, size_t at, size_t reach,
+	enum al_paper_words list)
+{
+	return al_sentence_has_any(s, at > reach ? at - reach : 0, at, list);
+}
+
 bool al_sentence_has_near(const struct al_sentence *s, size_t at, size_t reach,
 	enum al_paper_words list)
 {
-	return al_sentence_has_any(s, at > reach ? at - reach : 0, at + reach + 1, list);
+	return al_sentence_has_before(s, at, reach, list)
+		|| al_sentence_has_any(s, at, at + reach + 1, list);
 }
 
 bool al_sentence_is(const struct al_sentence *s, size_t at, const char *text)
