@@ -201,8 +201,8 @@ static void add_cause(struct diff *d, struct al_table *table, size_t first, size
 	AL_TEXT(to);
 	for (size_t i = first; i < end; i++) {
 		const struct change *change = &d->changes[i];
-		al_text_addf(&from, "%s%s", i > first ? " " : "", change->from);
-		al_text_addf(&to, "%s%s", i > first ? " " : "", change->to);
+		al_text_addf(&from, "%s%s", from.length && *change->from ? " " : "", change->from);
+		al_text_addf(&to, "%s%s", to.length && *change->to ? " " : "", change->to);
 	}
 	al_table_add_record(table,
 		&(struct record){.from = *from.data ? from.data : no_setting,
