@@ -211,12 +211,11 @@ static void turn_columns(void *context, size_t first, size_t n)
 
 	for (size_t j = first; j < first + n; j++) {
 		float *x = t->x.data + j * t->x.ld;
-		while (begin[sequence + 1] <= j)
-			sequence++;
+		const size_t place = al_batch_place(t->batch, j, &sequence);
 		if (al_norm_is_there(t->norm) && !is_last)
 			normalize(t, x);
 		if (a->is_rotary)
-			find_turns(t->layer, n_past(t->layer) + j - begin[sequence],
+			find_turns(t->layer, n_past(t->layer) + place,
 				begin[sequence + 1] - begin[sequence], turns);
 		for (size_t at = 0; a->is_rotary && at < t->x.rows; at += t->width)
 			turn_head(a, turns, x + at);
@@ -255,13 +254,11 @@ void al_cache_fill(const struct al_cache *cache, const struct al_batch *batch, s
 static void grow(void *context, size_t first, size_t n)
 {
 	const struct heads *h = context;
-	const size_t *begin = h->batch->begin;
 	size_t sequence = 0;
 
 	for (size_t j = first; j < first + n; j++) {
-		while (begin[sequence + 1] <= j)
-			sequence++;
-		const double position = (double)(n_past(h->layer) + j - begin[sequence]);
+		const size_t place = al_batch_place(h->batch, j, &sequence);
+		const double position = (double)(n_past(h->layer) + place);
 		al_scale(h->q.data + j * h->q.ld, h->q.rows,
 			(float)(1
 				+ h->layer->growth

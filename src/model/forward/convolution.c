@@ -42,16 +42,14 @@ static void convolve(void *context, size_t first, size_t n)
 	const struct convolving *c = context;
 	const struct al_cache *cache = c->layer->cache;
 	const struct al_matrix_f x = cache ? cache->k : c->inputs;
-	const size_t *begin = c->batch->begin;
 	size_t sequence = 0;
 
 	for (size_t j = first; j < first + n; j++) {
-		while (begin[sequence + 1] <= j)
-			sequence++;
-		const size_t own = cache ? sequence * cache->length : begin[sequence];
+		const size_t place = al_batch_place(c->batch, j, &sequence);
+		const size_t own = cache ? sequence * cache->length : j - place;
 		const size_t past = cache ? cache->past : 0;
 		al_convolve(c->layer->convolution.taps, x,
-			(struct al_convolved){own, own + past + j - begin[sequence], 0, x.rows},
+			(struct al_convolved){own, own + past + place, 0, x.rows},
 			c->o.data + j * c->o.ld);
 	}
 	multiply(c->o, c->after, first, n);

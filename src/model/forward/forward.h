@@ -63,6 +63,14 @@ static inline size_t al_batch_tokens(const struct al_batch *batch)
 	return batch->begin[batch->n_sequences];
 }
 
+/* The place of a column of the batch in its sequence, which is *sequence or one behind it. */
+static inline size_t al_batch_place(const struct al_batch *batch, size_t column, size_t *sequence)
+{
+	while (batch->begin[*sequence + 1] <= column)
+		++*sequence;
+	return column - batch->begin[*sequence];
+}
+
 /* The positions that the config gives; 0: it has none, or the family can't be run. */
 bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
