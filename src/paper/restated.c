@@ -58,12 +58,12 @@ static bool add_restated(struct al_relating *r, size_t at, double right)
 /* "3.2x (68.8 % less)", "saves 75 % (4x)": as far as the rounding of the first allows. */
 static bool read_factor_as_saving(struct al_relating *r, size_t at)
 {
-	enum { NEAR = 3, FAR = 6 };
+	enum { NEAR = 3 };
 	const struct al_sentence *s = r->s;
 	struct al_word *said = &r->s->words[at];
 	const struct al_word *first = NULL;
 
-	for (size_t i = at; i-- > 0 && i + FAR >= at && !first;)
+	for (size_t i = at; i-- > 0 && !first;)
 		if (s->words[i].kind > AL_WORD_SIGN)
 			first = &s->words[i];
 	const bool is_percent = said->kind == AL_WORD_PERCENT;
@@ -124,13 +124,13 @@ static bool is_statement(const struct al_sentence *s, size_t at)
  * compression. */
 static bool read_bits_as_factor(struct al_relating *r, size_t at)
 {
-	enum { NEXT = 4, NEAR = 3, MOST = 16 };
+	enum { NEXT = 4, NEAR = 3 };
 	const struct al_sentence *s = r->s;
 	size_t from = at, end = at + 1;
 
-	while (from > 0 && from + MOST > at && !is_statement(s, from - 1))
+	while (from > 0 && !is_statement(s, from - 1))
 		from--;
-	while (end < s->n && end < at + MOST && !is_statement(s, end))
+	while (end < s->n && !is_statement(s, end))
 		end++;
 	const double before = find_bits(r, from, at, true);
 	const double bits = before > 0 ? before : find_bits(r, at + 1, end, false);

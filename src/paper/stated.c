@@ -36,11 +36,11 @@ static bool is_name(const struct al_sentence *s, size_t at)
 	return s->words[at].scale == 1e9 && !*s->words[at].family;
 }
 
-/* The nearest word that is one; s->n: none is within reach. */
-static size_t nearest(const struct al_sentence *s, size_t at, size_t reach,
+/* The nearest word that is one; s->n: there is none. */
+static size_t nearest(const struct al_sentence *s, size_t at,
 	bool (*is)(const struct al_sentence *s, size_t at))
 {
-	for (size_t far = 1; far <= reach; far++) {
+	for (size_t far = 1; far < s->n; far++) {
 		if (far <= at && is(s, at - far))
 			return at - far;
 		if (at + far < s->n && is(s, at + far))
@@ -112,10 +112,9 @@ static bool is_said(const struct stated *t)
 
 static bool read_cell(struct stated *t, struct al_paper_cell *out)
 {
-	enum { NEAR = 6, FAR = 30 };
 	const struct al_word *word = &t->s->words[t->size];
-	const size_t noun = nearest(t->s, t->size, NEAR, is_noun);
-	const size_t tokens = nearest(t->s, t->size, FAR, is_tokens);
+	const size_t noun = nearest(t->s, t->size, is_noun);
+	const size_t tokens = nearest(t->s, t->size, is_tokens);
 	char *number = al_strdup(t->arena, word->text);
 	struct al_paper_facts facts;
 
@@ -151,8 +150,7 @@ static bool read_cell(struct stated *t, struct al_paper_cell *out)
 /* "140 GB" of "70B" in 16 bits. */
 static void read_name(const struct stated *t, struct al_paper_cell *cell)
 {
-	enum { FAR = 30 };
-	const size_t name = nearest(t->s, t->size, FAR, is_name);
+	const size_t name = nearest(t->s, t->size, is_name);
 	struct al_paper_subject *subject = al_new(t->arena, struct al_paper_subject);
 
 	if (name == t->s->n)

@@ -7,7 +7,7 @@
 
 enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
 {
-	enum { MOST_LINKS = 6, MOST = 10 };
+	enum { MOST = 10 };
 	enum al_gap found = AL_GAP_LINKS;
 	size_t n = 0;
 
@@ -25,7 +25,7 @@ enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
 			: AL_GAP_APART;
 		found = gap > found ? gap : found;
 	}
-	return n > MOST_LINKS && found < AL_GAP_OTHERS ? AL_GAP_OTHERS : found;
+	return found;
 }
 
 /* The quantity that a word names, or "". A ratio of it doesn't judge a pair of another one. */
