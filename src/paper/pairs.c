@@ -15,7 +15,7 @@ static bool is_step(const struct al_sentence *s, const struct al_paper_step *ste
 /* The end of brackets that the step isn't in: "from 46 requests (all keys) to 52"; or `at`. */
 static size_t skip_remark(const struct al_sentence *s, const struct al_paper_step *step, size_t at)
 {
-	for (size_t i = at; i < s->n && !is_step(s, step, i); i++)
+	for (size_t i = at + 1; i < s->n && !is_step(s, step, i) && !al_sentence_is(s, i, "("); i++)
 		if (al_sentence_is(s, i, ")"))
 			return i;
 	return at;
