@@ -256,6 +256,15 @@ static const struct test_case {
 		{{"\"ignore_merges\":true", "\"ignore_merges\":false"}}, false},
 	{"llama-2", "llama", NULL, "<s>", NULL, NULL,
 		{{"\"normalized\":true", "\"normalized\":false"}}, false},
+	{"llama-2", "llama", NULL, "<s>", NULL, "</s>",
+		{{"\"normalized\":true", "\"normalized\":false"},
+			{"{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],",
+				"{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},"
+				"{\"SpecialToken\":{\"id\":\"</s>\",\"type_id\":0}}],"},
+			{"\"special_tokens\":{",
+				"\"special_tokens\":{\"</s>\":{\"id\":\"</s>\",\"ids\":[2],"
+				"\"tokens\":[\"</s>\"]},"}},
+		false},
 	{"bert-uncased", "bert", NULL, "[CLS]", "[SEP]", NULL,
 		{{"\"max_input_chars_per_word\":12", "\"max_input_chars_per_word\":100"}}, false},
 	{"t5", "t5", NULL, NULL, NULL, "</s>",
@@ -427,7 +436,7 @@ static void write_and_read(const struct test_case *c, const struct al_checkpoint
 			if (v.scores[i] < v.scores[k] && v.scores[k] < 0)
 				assert_true(scores.numbers[i] < scores.numbers[k]);
 	assert_true(c->bos ? strcmp(v.tokens[v.first], c->bos) == 0 : v.first < 0);
-	assert_true(v.last < 0);
+	assert_true(c->eos ? strcmp(v.tokens[v.last], c->eos) == 0 : v.last < 0);
 	al_text_finish(&json);
 	al_arena_finish(&arena);
 }
