@@ -16,10 +16,11 @@ static bool has(const struct al_paper_line *line, const char *word, size_t *at)
 /* Adds the group that begins behind `at` of a line, and goes on in the next ones. */
 static void add_group(const struct al_paper *paper, size_t line, size_t at, struct al_text *out)
 {
-	enum { MOST_BYTES = 8000 };
+	enum { MOST_LINES = 40, MOST_BYTES = 8000 };
+	const size_t last = line + MOST_LINES;
 	int depth = 0, square = 0;
 
-	for (; line < paper->n_lines && out->length < MOST_BYTES; line++, at = 0) {
+	for (; line < paper->n_lines && line < last && out->length < MOST_BYTES; line++, at = 0) {
 		const struct al_paper_line *l = &paper->lines[line];
 		for (; at < l->length; at++) {
 			const char c = l->text[at];
