@@ -80,7 +80,7 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 /* The list with one item more: "a, b". */
 const char *al_join(struct al_arena *arena, const char *list, const char *item);
 
-/* Most texts differ in their first character already. */
+/* Are the texts the same? Most differ in their first character already. */
 static inline bool al_is_same(const char *a, const char *b)
 {
 	return *a == *b && strcmp(a, b) == 0;

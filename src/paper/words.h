@@ -55,11 +55,11 @@ bool al_sentence_has(const struct al_sentence *s, size_t at, enum al_paper_words
 bool al_sentence_has_any(const struct al_sentence *s, size_t first, size_t end,
 	enum al_paper_words list);
 
-/* At most `reach` words before the place? */
+/* Is one at most `reach` words before the place? */
 bool al_sentence_has_before(const struct al_sentence *s, size_t at, size_t reach,
 	enum al_paper_words list);
 
-/* At the place, or at most `reach` words before or behind it? */
+/* Is one at the place, or at most `reach` words before or behind it? */
 bool al_sentence_has_near(const struct al_sentence *s, size_t at, size_t reach,
 	enum al_paper_words list);
 
