@@ -45,10 +45,10 @@ bool al_ablation_check(const struct al_ablation_options *o, struct al_error *err
 /* ---- what is left out ---- */
 
 const struct al_ablation_kind al_ablation_of_loss = {"loss_increase", "loss_increase_error", "Loss",
-	"costs", "cost", " nats per token"};
+	"costs", "cost", " nats per token", "changes the loss"};
 const struct al_ablation_kind al_ablation_of_embedding = {"embedding_change",
 	"embedding_change_error", "Embeddings", "moves embeddings", "move embeddings",
-	" in cosine distance"};
+	" in cosine distance", "moves embeddings"};
 
 /* Each head alone too, before the layer's pairs. */
 static bool list_pairs(struct al_ablating *a, struct al_ablations *out, struct al_error *err)

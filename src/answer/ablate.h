@@ -29,6 +29,7 @@ struct al_ablation_kind {
 	const char *key, *error_key;
 	const char *title; /* of the table, before what is left out */
 	const char *verb, *verbs, *unit; /* of a sentence: "costs", "cost", " nats per token" */
+	const char *alone; /* the verb where one was left out alone: "changes the loss" */
 };
 
 struct al_ablating {

@@ -150,9 +150,7 @@ static const char *say_parts(const struct al_ablating *a, const struct al_table 
 {
 	if (a->ablations.n < 2)
 		return al_format(&a->session->arena, "Removing %s %s by %s%s.",
-			name_of(a, table, 0),
-			a->kind == &al_ablation_of_loss ? "changes the loss" : a->kind->verb,
-			cost_of(a, table, 0), a->kind->unit);
+			name_of(a, table, 0), a->kind->alone, cost_of(a, table, 0), a->kind->unit);
 	return al_format(&a->session->arena, "%s; %s.%s", say_least(a, table), say_most(a, table),
 		say_layers(a, table));
 }
