@@ -3,6 +3,7 @@
 
 #include "audit/rotary.h"
 #include "base/output.h"
+#include "formats/gguf_write.h"
 #include "formats/npy.h"
 
 /* ---- offsets ---- */
@@ -273,6 +274,53 @@ static void keys_lose_the_mean(void **state)
 	close_llama(&m);
 }
 
+/* An importance matrix's means of inputs, between which nothing correlates. */
+static void means_are_taken_in(void **state)
+{
+	float squares[D], sums[D];
+	const float count = 4;
+	static const char *const names[] = {"blk.1.attn_q.weight.", "blk.1.attn_k.weight.",
+		"blk.1.attn_v.weight."};
+	char keys[3][3][64];
+	struct al_gguf_vector vectors[9];
+	const struct al_gguf_entry type = {.key = "general.type", .text = "imatrix"};
+	struct al_matrix all = new_matrix(D + 1, D + 1), covariance = new_matrix(D, D);
+	struct llama m;
+	char path[256];
+
+	(void)state;
+	open_llama(&m);
+	for (size_t i = 0; i <= D; i++) {
+		const double mean = i == D ? 1 : (double)i - 3;
+		for (size_t j = 0; j <= D; j++)
+			all.data[i + j * (D + 1)] = mean * (j == D ? 1 : (double)j - 3);
+		if (i == D)
+			continue;
+		covariance.data[i + i * D] = (double)(i % 3);
+		all.data[i + i * (D + 1)] += covariance.data[i + i * D];
+		squares[i] = count * (float)all.data[i + i * (D + 1)];
+		sums[i] = count * (float)mean;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const endings[] = {"in_sum2", "counts", "in_sum"};
+		const struct al_gguf_vector of[] = {{keys[i][0], squares, D},
+			{keys[i][1], &count, 1}, {keys[i][2], sums, D}};
+		for (size_t k = 0; k < 3; k++) {
+			snprintf(keys[i][k], sizeof(keys[i][k]), "%s%s", names[i], endings[k]);
+			vectors[3 * i + k] = of[k];
+		}
+	}
+	assert_true(al_gguf_write(test_path(path, &m.folder, "means.gguf"), &type, 1, vectors, 9,
+		NULL));
+	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
+	biases_are_taken_in(&m, path, all);
+	m.view.modules[1].is_rotary = false;
+	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
+	al_matrix_finish(&covariance);
+	al_matrix_finish(&all);
+	close_llama(&m);
+}
+
 static void roots_are_refused(void **state)
 {
 	struct al_matrix s = second_moment(40, 1), wide = new_matrix(2, 3);
@@ -388,6 +436,7 @@ int main(void)
 		cmocka_unit_test(weights_as_inputs_use_them),
 		cmocka_unit_test(a_diagonal_scales_rows),
 		cmocka_unit_test(keys_lose_the_mean),
+		cmocka_unit_test(means_are_taken_in),
 		cmocka_unit_test(roots_are_refused),
 		cmocka_unit_test(rounding_is_not_refused),
 	};
