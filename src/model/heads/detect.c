@@ -273,11 +273,10 @@ static bool is_between(char c)
 	return c == '.' || c == '/';
 }
 
-/* The next number after `last` between dots, or slashes, in a tensor's name; -1: there
- * is none. */
+/* The next number after `last` between dots, or slashes, in a tensor's name; 0: there is none. */
 static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
 {
-	int64_t next = -1;
+	int64_t next = 0;
 
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		for (const char *dot = checkpoint->tensors[i].name; dot;
@@ -286,7 +285,7 @@ static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
 			const char *digits = is_between(*dot) ? dot + 1 : dot;
 			const size_t n = al_read_digits(digits, &number);
 			if (n > 0 && is_between(digits[n]) && number > last
-				&& (next < 0 || number < next))
+				&& (next == 0 || number < next))
 				next = number;
 		}
 	return next;
@@ -298,12 +297,9 @@ enum { MOST_FIRST_LAYERS = 256 };
 static bool move_to_next_layer(struct al_model_view *view, size_t *n_tried)
 {
 	view->first_layer = ++*n_tried > MOST_FIRST_LAYERS
-		? -1
+		? 0
 		: next_number(view->checkpoint, view->first_layer);
-	if (view->first_layer >= 0)
-		return true;
-	view->first_layer = 0;
-	return false;
+	return view->first_layer > 0;
 }
 
 /* ---- which prefix ---- */
