@@ -127,6 +127,9 @@ static void every_model_gives_its_symbols(void **state)
 		assert_string_equal(model->name, list->files[i].name);
 		assert_text(model->title);
 		assert_text(model->source);
+		char year[8];
+		snprintf(year, sizeof(year), "%lld", (long long)model->year);
+		assert_non_null(strstr(model->source, year));
 		al_settings_init(&settings, catalog);
 		must(al_model_settings(model, catalog, &settings, &err), &err);
 		must(al_settings_get(&settings, "d_head", &setting, &err), &err);
