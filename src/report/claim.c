@@ -155,7 +155,7 @@ static const char *three_digits(struct al_arena *arena, double number)
 
 static const char *percent_text(struct al_arena *arena, double share)
 {
-	if (share > 0.9995 && share < 1)
+	if (share >= 0.9995 && share < 1)
 		return "nearly 100 %";
 	return al_format(arena, "%s %%",
 		share == 1	     ? "100"
