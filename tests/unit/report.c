@@ -6,6 +6,8 @@
 
 #include "base/number.h"
 #include "base/json.h"
+#include "report/latex_grid.h"
+#include "report/numbers.h"
 #include "report/report.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -737,6 +739,141 @@ static void sets_long_texts_under_their_rows(void **state)
 	al_table_finish(&table);
 }
 
+/* ---- numbers in LaTeX ---- */
+
+/* Rows of a number with its spread and marks, in each of the forms; the last is missing. */
+static void build_spreads(struct al_table *table, enum al_spread_form form)
+{
+	al_table_init(table, "t", "");
+	al_table_add_column(table, (struct al_column){.key = "name", .is_key = true});
+	al_table_add_column(table,
+		(struct al_column){.key = "x", .quantity = AL_QUANTITY_COUNT, .digits = 2});
+	table->spread_form = form;
+	for (int i = 0; i < 6; i++) {
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_text(table, &row[0], (char[]){(char)('a' + i), '\0'});
+		if (i == 5)
+			break;
+		set_decimal(table, &row[1], i == 4 ? "12345.5" : "-1234.5",
+			i == 4		 ? NULL
+				: i == 3 ? "1000.25"
+					 : "0.3");
+		row[1].is_best = i == 1 || i == 3;
+		row[1].is_second = i > 1;
+		row[1].mark = i == 2 ? "ab" : i == 3 ? "c" : NULL;
+	}
+}
+
+static void sets_spreads_in_latex(void **state)
+{
+	static const struct {
+		enum al_spread_form form;
+		const char *type, *cells[6];
+	} forms[] = {
+		{AL_SPREAD_BRACKETS, "r",
+			{"$-$1,234.50 (0.30)", "\\textbf{$-$1,234.50 (0.30)}",
+				"\\underline{$-$1,234.50 (0.30)}$^{ab}$",
+				"\\textbf{$-$1,234.50 (1,000.25)}$^{c}$", "\\underline{12,345.50}",
+				"--"}},
+		{AL_SPREAD_SUBSCRIPT, "r",
+			{"$-1{,}234.50_{\\pm 0.30}$", "$\\mathbf{-1{,}234.50}_{\\pm 0.30}$",
+				"$\\underline{-1{,}234.50}^{ab}_{\\pm 0.30}$",
+				"$\\mathbf{-1{,}234.50}^{c}_{\\pm 1{,}000.25}$",
+				"\\underline{12,345.50}", "--"}},
+		{AL_SPREAD_PLUS_MINUS, "r",
+			{"$-1{,}234.50 \\pm 0.30$", "$\\mathbf{-1{,}234.50 \\pm 0.30}$",
+				"$\\underline{-1{,}234.50^{ab} \\pm 0.30}$",
+				"$\\mathbf{-1{,}234.50^{c} \\pm 1{,}000.25}$",
+				"\\underline{12,345.50}", "--"}},
+		{AL_SPREAD_SIUNITX,
+			"S[separate-uncertainty,table-align-uncertainty=false,detect-weight,"
+			"table-format=5.2(6),table-space-text-post={$^{ab}$}]",
+			{"-1234.50 \\pm 0.30", "\\bfseries -1234.50 \\pm 0.30",
+				"{\\underline{$-1234.50 \\pm 0.30$}}$^{ab}$",
+				"\\bfseries -1234.50 \\pm 1000.25$^{c}$",
+				"{\\underline{$12345.50$}}", "{--}"}},
+		{AL_SPREAD_NONE, "r",
+			{"$-$1,234.50", "\\textbf{$-$1,234.50}", "\\underline{$-$1,234.50}$^{ab}$",
+				"\\textbf{$-$1,234.50}$^{c}$", "\\underline{12,345.50}", "--"}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct al_latex_grid grid;
+		struct al_table table;
+		build_spreads(&table, forms[i].form);
+		al_latex_grid_init(&grid, &table.arena, &(struct al_style){0}, &table);
+		assert_string_equal(grid.columns[1].spec, forms[i].type);
+		for (size_t row = 0; row < 6; row++)
+			assert_string_equal(grid.rows[row][1], forms[i].cells[row]);
+		al_table_finish(&table);
+	}
+}
+
+/* A number's unit is that of its column, in LaTeX and JSON; a row is called by all that names it. */
+static void lists_numbers_with_their_units(void **state)
+{
+	static const struct al_column columns[] = {
+		{.key = "name", .is_key = true},
+		{.key = "layer", .is_key = true},
+		{.key = "count", .quantity = AL_QUANTITY_COUNT, .scale = "k"},
+		{.key = "bytes", .quantity = AL_QUANTITY_BYTES, .unit = "B"},
+		{.key = "memory", .quantity = AL_QUANTITY_BYTES, .unit = "B", .scale = "B"},
+		{.key = "share", .unit = "%", .digits = 1},
+		{.key = "length", .unit = "tokens"},
+		{.key = "plain"},
+		{.key = "real", .digits = 2},
+		{.key = "formula"},
+	};
+	struct al_numbers numbers;
+	struct al_table table;
+
+	(void)state;
+	al_table_init(&table, "t", "");
+	al_table_add_columns(&table, columns, COUNT(columns));
+	struct al_cell *row = al_table_add_row(&table);
+	al_cell_set_text(&table, &row[0], "");
+	al_cell_set_int(&table, &row[1], 3);
+	for (int i = 2; i < 8; i++)
+		al_cell_set_int(&table, &row[i], 7000);
+	al_cell_set_real(&row[8], -0.125);
+	al_cell_set_latex(&table, &row[9], "2*n", "cost \\$ $2 n$");
+	row[7].is_best = true;
+	row[7].mark = "*";
+	row = al_table_add_row(&table);
+	al_cell_set_text(&table, &row[0], "50%");
+	al_cell_set_int(&table, &row[7], 1);
+	al_cell_set_real(&row[8], NAN);
+	al_cell_set_text(&table, &row[9], "no number");
+	al_numbers_begin(&numbers, "a\nb");
+	const size_t begun = numbers.latex.length;
+	al_numbers_add(&numbers, &table);
+	al_numbers_end(&numbers);
+#define DEFINED(key, text) "\\expandafter\\def\\csname ledger@t/3/" key "\\endcsname{" text "}\n"
+	assert_string_equal(numbers.latex.data + begun,
+		DEFINED("count", "7k") DEFINED("bytes", "7,000~bytes") DEFINED("memory", "7,000~B")
+			DEFINED("share", "7,000.0\\%") DEFINED("length", "7,000~tokens")
+				DEFINED("plain", "7,000") DEFINED("real", "\\ensuremath{-}0.13")
+					DEFINED("formula", "cost \\$ \\ensuremath{2 n}"));
+	assert_string_equal(numbers.json.data,
+		"{\n  \"title\": \"a\\u000ab\",\n  \"numbers\": {\n"
+		"    \"t/3/count\": {\"value\": 7000, \"text\": \"7k\"},\n"
+		"    \"t/3/bytes\": {\"value\": 7000, \"text\": \"7,000 bytes\"},\n"
+		"    \"t/3/memory\": {\"value\": 7000, \"text\": \"7,000 B\"},\n"
+		"    \"t/3/share\": {\"value\": 7000, \"text\": \"7,000.0%\"},\n"
+		"    \"t/3/length\": {\"value\": 7000, \"text\": \"7,000 tokens\"},\n"
+		"    \"t/3/plain\": {\"value\": 7000, \"text\": \"7,000\"},\n"
+		"    \"t/3/real\": {\"value\": -0.125, \"text\": \"-0.13\"},\n"
+		"    \"t/50%/plain\": {\"value\": 1, \"text\": \"1\"}\n"
+		"  }\n}\n");
+	al_numbers_finish(&numbers);
+	al_numbers_begin(&numbers, "");
+	al_numbers_end(&numbers);
+	assert_string_equal(numbers.json.data, "{\n  \"title\": \"\",\n  \"numbers\": {}\n}\n");
+	al_numbers_finish(&numbers);
+	al_table_finish(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -760,6 +897,8 @@ int main(void)
 		cmocka_unit_test(marks_totals_and_sources),
 		cmocka_unit_test(sets_long_texts_under_their_rows),
 		cmocka_unit_test(finds_writers),
+		cmocka_unit_test(sets_spreads_in_latex),
+		cmocka_unit_test(lists_numbers_with_their_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
