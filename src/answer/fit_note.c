@@ -23,8 +23,8 @@ static void add_settings(struct al_text *out, const struct al_fit *f)
 				(long long)asked->items[i].value.integer);
 	if (!f->is_inference && rank && strcmp(f->symbol, "rank") != 0)
 		al_text_addf(out, " --set rank=%lld", (long long)rank);
-	add_number(out, f, "batch", f->training.batch, 0);
-	add_number(out, f, "seq", f->training.seq, 0);
+	add_number(out, f, "batch", f->training.batch, 1);
+	add_number(out, f, "seq", f->training.seq, 1);
 }
 
 /* As it is asked for: by its name, or by its file. */
@@ -87,13 +87,13 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 		al_text_addf(out, " --loss %s", al_loss_names[t->loss]);
 	al_text_add(out, t->is_compiled ? " --compile" : "");
 	al_text_addf(out, " --zero %lld", (long long)t->zero);
-	add_number(out, f, "tp", t->tp, 0);
+	add_number(out, f, "tp", t->tp, 1);
 	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");
-	add_number(out, f, "pp", t->pp, 0);
-	add_number(out, f, "interleave", t->interleave, 0);
-	add_number(out, f, "dp", t->dp, 0);
-	add_number(out, f, "cp", t->cp, 0);
-	add_number(out, f, "ep", t->ep, 0);
+	add_number(out, f, "pp", t->pp, 1);
+	add_number(out, f, "interleave", t->interleave, 1);
+	add_number(out, f, "dp", t->dp, 1);
+	add_number(out, f, "cp", t->cp, 1);
+	add_number(out, f, "ep", t->ep, 1);
 	add_number(out, f, "etp", t->etp, 1);
 }
 

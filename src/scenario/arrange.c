@@ -86,8 +86,7 @@ static void sort(const struct al_arrangement *wanted, struct al_table *table)
 	qsort(rows, table->n_rows, sizeof(*rows), by_block);
 	for (size_t i = 0; i < table->n_rows; i++)
 		cells[i] = table->rows[rows[i].place];
-	table->rows = cells;
-	table->rows_room = table->n_rows;
+	memcpy(table->rows, cells, table->n_rows * sizeof(*cells));
 }
 
 /* ---- pivoting ---- */
@@ -236,7 +235,7 @@ static bool turn(const struct al_arrangement *wanted, struct al_table *table, st
 	for (size_t row = 0; row < table->n_rows; row++)
 		find_group(&pivot, &table->rows[row][pivot.by]);
 	const size_t n_columns = pivot.n_keys + pivot.n_groups * pivot.n_values;
-	if (n_columns > 0 && table->n_rows > 4000000 / n_columns)
+	if (table->n_rows > 4000000 / n_columns)
 		return al_fail(err, AL_EINPUT, "table \"%s\": the pivoted table is too large",
 			table->id);
 	struct al_column *columns = pivot_columns(&pivot, n_columns);

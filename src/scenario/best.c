@@ -90,7 +90,7 @@ static const struct al_scenario_row **sort_rows(const struct al_scenario_table *
 
 	for (size_t i = 0; i < table->n_rows; i++)
 		rows[i] = &table->rows[i];
-	if (table->shows_variant && table->n_rows > 0)
+	if (table->shows_variant)
 		qsort(rows, table->n_rows, sizeof(*rows), by_case);
 	return rows;
 }

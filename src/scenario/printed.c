@@ -76,7 +76,7 @@ bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int
 	int more;
 	mpq_ptr low = al_exact_new(arena), high = al_exact_new(arena);
 
-	if (n < 2 || printed[0] != '[' || printed[n - 1] != ']' || !comma)
+	if (printed[0] != '[' || printed[n - 1] != ']' || !comma)
 		return false;
 	*comma = printed[n - 1] = '\0';
 	if (!al_exact_parse(without_end_spaces(printed + 1), low, digits)

@@ -810,7 +810,7 @@ static void sets_spreads_in_latex(void **state)
 	}
 }
 
-/* A number's unit is that of its column, in LaTeX and JSON; a row is called by all that names it. */
+/* A number has its column's unit, in LaTeX and JSON; a row is called by all that names it. */
 static void lists_numbers_with_their_units(void **state)
 {
 	static const struct al_column columns[] = {
