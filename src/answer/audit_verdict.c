@@ -304,9 +304,13 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 
 /* ---- the page ---- */
 
+/* A row of the page. */
+enum { MOST_TILES = 4 };
+
 static void add_tile(struct al_page_tile *tiles, size_t *n, const char *number, const char *text)
 {
-	tiles[(*n)++] = (struct al_page_tile){number, text};
+	if (*n < MOST_TILES)
+		tiles[(*n)++] = (struct al_page_tile){number, text};
 }
 
 static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -401,9 +405,6 @@ static void add_overlap_tile(const struct al_audit_run *run, struct al_page_tile
 		"more overlap between heads than unrelated heads would have, by layer");
 }
 
-/* A row of the page. */
-enum { MOST_TILES = 4 };
-
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page)
 {
 	struct al_page_tile *tiles = al_new_array(&run->session->arena, struct al_page_tile,
@@ -417,8 +418,7 @@ void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page
 		add_output_tile(run, drop, tiles, &n);
 	else
 		add_weight_tiles(run, tiles, &n);
-	if (n < MOST_TILES)
-		add_overlap_tile(run, tiles, &n);
+	add_overlap_tile(run, tiles, &n);
 	page->tiles = tiles;
 	page->n_tiles = n;
 }
