@@ -275,8 +275,6 @@ const char *al_fit_summarize(struct al_arena *arena, const struct al_table *tabl
 /* ---- enough decimals to distinguish the size that fits, the next larger one, and the memory
  * ---- */
 
-enum { LEAST_DIGITS = 2, MOST_DIGITS = 9 };
-
 static const char *const keys[] = {"bytes", "next_bytes", "memory"};
 
 enum { N_KEYS = sizeof(keys) / sizeof(*keys) };
@@ -311,8 +309,7 @@ void al_fit_choose_digits(const struct al_style *style, struct al_table *table)
 
 	for (int i = 0; i < N_KEYS; i++)
 		at[i] = al_table_find_column(table, keys[i]);
-	for (int digits = LEAST_DIGITS; digits <= MOST_DIGITS && !tells_apart(&readable, table, at);
-		digits++)
+	for (int digits = 3; !tells_apart(&readable, table, at); digits++)
 		for (int i = 0; i < N_KEYS; i++)
-			table->columns[at[i]].digits = digits + 1;
+			table->columns[at[i]].digits = digits;
 }

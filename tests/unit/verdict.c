@@ -1,0 +1,433 @@
+/* The sentences and tiles of an audit, of tables that are written down here. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "answer/audit_run.h"
+#include "catalog/family.h"
+
+enum { N_MODULES = 3 };
+
+/* An audit of layers 0, 1 and 4. */
+struct made {
+	struct al_session session;
+	struct al_family family;
+	struct al_opened_checkpoint opened;
+	struct al_audit_run run;
+	struct al_table *tables[AL_N_MEASUREMENTS];
+	struct al_attention modules[N_MODULES];
+	const struct al_attention *measured[N_MODULES];
+	struct al_covariance covariance;
+	struct al_page_left_out left_out[2];
+};
+
+static void begin(struct made *made)
+{
+	static const int64_t layers[N_MODULES] = {0, 1, 4};
+
+	*made = (struct made){.opened.view.family = &made->family,
+		.left_out = {{.module = "layers.2"}, {.module = "layers.3"}}};
+	al_arena_init(&made->session.arena);
+	made->run = (struct al_audit_run){.session = &made->session,
+		.opened = &made->opened,
+		.tables = made->tables,
+		.measured = made->measured,
+		.left_out = made->left_out,
+		.n_measured = N_MODULES};
+	for (size_t i = 0; i < N_MODULES; i++) {
+		made->modules[i].layer = layers[i];
+		made->measured[i] = &made->modules[i];
+	}
+}
+
+/* A table of lines of cells, the first of keys: numbers, texts, in which ~ is a space, and "-" for
+ * what is missing. */
+static void write_table(struct al_table *table, const char *id, const char *lines)
+{
+	char *rest, *cell_rest, *copy;
+
+	al_table_init(table, id, "");
+	copy = rest = al_strdup(&table->arena, lines);
+	for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		struct al_cell *cell = line == copy ? NULL : al_table_add_row(table);
+		for (char *text = strtok_r(line, " ", &cell_rest); text;
+			text = strtok_r(NULL, " ", &cell_rest)) {
+			char *end;
+			const double number = strtod(text, &end);
+			if (!cell)
+				al_table_add_column(table,
+					(struct al_column){.key = text,
+						.digits = AL_DIGITS_ALL,
+						.is_key = strcmp(text, "module") == 0});
+			else if (!*end)
+				al_cell_set_real(cell++, number);
+			else if (strcmp(text, "-") == 0)
+				cell++;
+			else {
+				for (char *at = text; (at = strchr(at, '~'));)
+					*at = ' ';
+				al_cell_set_text(table, cell++, text);
+			}
+		}
+	}
+}
+
+static void set_table(struct made *made, const char *id, const char *lines)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		if (strcmp(al_measurements[i]->id, id) != 0)
+			continue;
+		if (made->tables[i])
+			al_table_finish(made->tables[i]);
+		made->tables[i] = al_new(&made->session.arena, struct al_table);
+		write_table(made->tables[i], id, lines);
+		return;
+	}
+	fail_msg("no table %s", id);
+}
+
+static void end(struct made *made)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (made->tables[i])
+			al_table_finish(made->tables[i]);
+	al_arena_finish(&made->session.arena);
+}
+
+static void check_text(struct made *made, const char *pattern, const char *expected)
+{
+	struct al_claim claim = {0};
+
+	al_claim_read(&claim, &made->session.arena, pattern);
+	assert_string_equal(claim.text ? claim.text : "(none)", expected);
+}
+
+/* ---- by weights ---- */
+
+static const char heads[] = "module layer head ov_norm\n"
+			    "layers.0 0 0 3\nlayers.0 0 1 4\nlayers.1 1 0 0\nlayers.4 4 0 1\n"
+			    "layers.4 4 1 7";
+
+static void heads_are_removable(void **state)
+{
+	static const char limits[] = " Judged from weights alone.";
+	static const struct {
+		const char *rows, *text;
+	} cases[] = {
+		{"twin 0.0301",
+			"1 of 5 heads is a near copy of another head. Merging it changes no "
+			"layer's scores or values by more than 4 %."},
+		{"twin 0.03\ntwin 0.02",
+			"2 of 5 heads are near copies of another head. Merging all 2 changes no "
+			"layer's scores or values by more than 3 %."},
+		{"silent 0.0041",
+			"1 of 5 heads writes almost nothing. Dropping it changes no layer's "
+			"values by more than 0.5 %."},
+		{"silent 0.0009\nsilent 0.0001",
+			"2 of 5 heads write almost nothing. Dropping all 2 changes no layer's "
+			"values "
+			"by more than 0.1 %."},
+		{"twin 0.01\nsilent 0.005",
+			"2 of 5 heads look removable: 1 is a near copy of another head, 1 writes "
+			"almost nothing. Without all 2 no layer's scores or values change by more "
+			"than 1 %."},
+		{"twin 0.01\nsilent 0.001\ntwin 0\nsilent 0",
+			"4 of 5 heads look removable: 2 are near copies of another head, 2 write "
+			"almost nothing. Without all 4 no layer's scores or values change by more "
+			"than 1 %."},
+		{"same~attention -",
+			"No head looks removable. The cheapest, layer 4 head 0, writes 20 % of "
+			"what "
+			"an average head of its layer does; the limit is 10 %. 1 head attends as "
+			"another: its queries and keys can be shared."},
+		{"same~attention -\nsame~attention -\nother~sharpness -",
+			"No head looks removable. The cheapest, layer 4 head 0, writes 20 % of "
+			"what "
+			"an average head of its layer does; the limit is 10 %. 2 heads attend as "
+			"another: their queries and keys can be shared."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	set_table(&made, "heads", heads);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		set_table(&made, "redundant",
+			al_format(&made.session.arena, "reason cumulative_error\n%s",
+				cases[i].rows));
+		check_text(&made, al_audit_verdict_say_removable(&made.run),
+			al_format(&made.session.arena, "%s%s", cases[i].text, limits));
+	}
+	made.family.runs = true;
+	made.run.audit.options.covariance = &made.covariance;
+	set_table(&made, "redundant", "reason cumulative_error");
+	check_text(&made, al_audit_verdict_say_removable(&made.run),
+		"No head looks removable. The cheapest, layer 4 head 0, writes 20 % of what an "
+		"average head of its layer does; the limit is 10 %. Judged from weights as the "
+		"recorded inputs use them: run `calibrate` to judge on text.");
+	set_table(&made, "heads", "module layer head ov_norm\nlayers.0 0 0 0\nlayers.1 1 0 0");
+	check_text(&made, al_audit_verdict_say_removable(&made.run),
+		"No head writes anything: their outputs are zero, whatever they read.");
+	set_table(&made, "heads", "module layer head ov_norm\nlayers.0 0 0 -");
+	check_text(&made, al_audit_verdict_say_removable(&made.run), "");
+	check_text(&made, al_audit_verdict_say_copies(&made.run), "");
+	made.covariance.calibration.n_modules = 1;
+	check_text(&made, al_audit_verdict_say_copies(&made.run), "");
+	set_table(&made, "redundant", "reason cumulative_error\ntwin 0.02");
+	check_text(&made, al_audit_verdict_say_copies(&made.run),
+		"1 head repeats another: merging it changes no layer's logits or output by more "
+		"than "
+		"2 %.");
+	set_table(&made, "redundant", "reason cumulative_error\ntwin 0.02\ntwin 0.05");
+	check_text(&made, al_audit_verdict_say_copies(&made.run),
+		"2 heads repeat another: merging them changes no layer's logits or output by more "
+		"than 5 %.");
+	end(&made);
+}
+
+/* ---- on tokens ---- */
+
+static void heads_cost_little(void **state)
+{
+	static const struct {
+		const char *rows, *text;
+	} cases[] = {
+		{"relative error_dropped\nlayers.0 0 0 10 0.5\nlayers.1 1 0 34.4 0.125",
+			"With W_O as it is, none of 2 heads costs less than 10 % of an average "
+			"head "
+			"of its layer on this text. Cheapest: layer 0 head 0 (10 %; its layer's "
+			"output "
+			"changes by 50.0 %)."},
+		{"relative error_dropped turn\nlayers.0 0 0 20 0.5 3.26\nlayers.1 1 2 9.9 0.125 2",
+			"With W_O as it is, 1 of 2 heads costs less than 10 % of an average head "
+			"of "
+			"its layer on this text. Cheapest: layer 1 head 2 (10 %; the residual "
+			"stream "
+			"turns by 2.0\302\260)."},
+		{"relative error_dropped error_compensated turn_refitted turn place\n"
+		 "layers.0 0 0 5 0.5 0.25 3.26 9 tied\nlayers.0 0 1 6 0.5 0.3 4 9 tied\n"
+		 "layers.1 1 0 7 0.1 0.1 4 9 tied\nlayers.0 0 3 8 0.5 0.3 4 9 least",
+			"With W_O refitted, 4 of 4 heads cost less than 10 % of an average head of "
+			"their layer on this text. Cheapest: layer 0 head 0 (5 %; the residual "
+			"stream "
+			"turns by about 3.3\302\260), which can't be told apart from head 1."},
+		{"relative error_dropped error_compensated place\n"
+		 "layers.0 0 0 5 0.5 0.25 tied\nlayers.0 0 1 6 0.5 0.3 tied\n"
+		 "layers.0 0 2 16 0.5 0.3 tied\nlayers.0 0 3 17 0.5 0.3 tied",
+			"With W_O refitted, 2 of 4 heads cost less than 10 % of an average head of "
+			"their layer on this text. Cheapest: layer 0 head 0 (5 %; its layer's "
+			"output "
+			"changes by 25.0 %), which can't be told apart from heads 1, 2 and 3."},
+		{"relative error_dropped\nlayers.0 0 0 - 0.5",
+			"With W_O as it is, none of 1 heads costs less than 10 % of an average "
+			"head "
+			"of its layer on this text."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		set_table(&made, "drop",
+			al_format(&made.session.arena, "module layer head %s", cases[i].rows));
+		check_text(&made, al_audit_verdict(&made.run), cases[i].text);
+	}
+	made.modules[1].layer = 0; /* then modules are named */
+	made.run.n_left_out = 1;
+	check_text(&made, al_audit_verdict(&made.run),
+		"With W_O as it is, none of 1 heads costs less than 10 % of an average head of its "
+		"layer on this text. 1 of 4 layers isn't judged: layers.2 has numbers that are NaN "
+		"or "
+		"infinite.");
+	made.run.n_left_out = 2;
+	made.run.ablation = "Removed.";
+	check_text(&made, al_audit_verdict(&made.run),
+		"Removed. 2 of 5 layers aren't judged: layers.2 and others have numbers that are "
+		"NaN "
+		"or infinite.");
+	end(&made);
+}
+
+static void losses_are_named(void **state)
+{
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	write_table(&made.run.losses, "losses",
+		"module layer head original loss loss_increase_error place\n"
+		"layers.0 0 0 2 2.5 - -\nlayers.1 1 1 2 2.25 0.125 tied\nlayers.4 4 0 2 2.3 - "
+		"tied");
+	check_text(&made, al_audit_verdict_say_losses(&made.run),
+		"Without layer 1 head 1 and with W_O refitted the loss rises by 0.2500 +- 0.1250 "
+		"nats "
+		"per token (12.5 %), 2.0000 to 2.2500. Of 2 other heads tried, 1 can't be told "
+		"from it "
+		"on these tokens.");
+	made.modules[2].layer = 0;
+	al_table_finish(&made.run.losses);
+	write_table(&made.run.losses, "losses",
+		"module layer head embedding_change embedding_change_error place\n"
+		"layers.0 0 0 0.5 0.25 -\nlayers.1 1 1 0.75 0.125 -");
+	made.family.is_encoder = true;
+	check_text(&made, al_audit_verdict_say_losses(&made.run),
+		"Without layers.0 head 0 and with W_O refitted embeddings move by 0.5 +- 0.25 in "
+		"cosine distance.");
+	al_table_finish(&made.run.losses);
+	end(&made);
+}
+
+/* ---- conversions ---- */
+
+static void conversions_are_exact(void **state)
+{
+	static const struct {
+		const char *rows, *text;
+		int64_t n_kv_heads;
+	} cases[] = {
+		{"gqa-4 - 50 25 1e-6\nmqa - 75 30 1.1e-6",
+			"GQA with 4 key/value heads is exact: it saves 50.0 % of the KV cache and "
+			"25.0 "
+			"% of attention's parameters.",
+			4},
+		{"gqa-4 - 75 25 1e-7\nmqa - 75 30 1e-7\ngqa-2 - 75 30 1e-7",
+			"One key/value head for all (MQA) is exact: it saves 75.0 % of the KV "
+			"cache and "
+			"30.0 % of attention's parameters.",
+			1},
+		{"latent-kv kv_rank=2 80 30 0\nmqa - 75 31 0",
+			"latent-kv with kv_rank=2 is exact: it saves 80.0 % of the KV cache and "
+			"30.0 % "
+			"of attention's parameters.",
+			0},
+		{"tied-kv - 80 30 0",
+			"tied-kv is exact: it saves 80.0 % of the KV cache and 30.0 % of "
+			"attention's parameters.",
+			0},
+		{"gqa redundant 80 30 0\nmqa - 75 31 0", "", 0},
+		{"gqa-4 - 0 0 0", "", 0},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	check_text(&made, al_audit_verdict_say_exact(&made.run), "");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_table(&made.run.totals, "conversions",
+			al_format(&made.session.arena,
+				"variant setting cache_saving saving qk_relative_error\n%s",
+				cases[i].rows));
+		made.run.totals.columns[2].unit = made.run.totals.columns[3].unit = "%";
+		check_text(&made, al_audit_verdict_say_exact(&made.run), cases[i].text);
+		assert_int_equal(al_audit_verdict_exact_heads(&made.run), cases[i].n_kv_heads);
+		al_table_finish(&made.run.totals);
+	}
+	end(&made);
+}
+
+static void conversions_are_small(void **state)
+{
+	static const struct {
+		const char *rows, *text;
+	} cases[] = {
+		{"a 1 50 0.051 -\nb 2 60 0.06 -",
+			"No conversion has a KL divergence of 0.05 or less."},
+		{"a 1 50 0.05 -\nb 2 60 0.06 -",
+			"Smallest cache at KL <= 0.05: a (1), 50 % smaller, KL 0.05."},
+		{"a 1 50 0.02 -\nb 2 60 0.03 0.01\nc 3 60 0.02 0.01\nd 4 60 0.02 0.01\ne 5 - 0 -",
+			"Smallest cache at KL <= 0.05: c (3), 60 % smaller, KL 0.02 +- 0.01."},
+		{"a 1 0 0.02 -", "Smallest cache at KL <= 0.05: a (1), 0 % smaller, KL 0.02."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	check_text(&made, al_audit_verdict_say_smallest(&made.run), "");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_table(&made.run.frontier, "frontier",
+			al_format(&made.session.arena,
+				"method setting cache_saving kl kl_error\n%s", cases[i].rows));
+		check_text(&made, al_audit_verdict_say_smallest(&made.run), cases[i].text);
+		al_table_finish(&made.run.frontier);
+	}
+	end(&made);
+}
+
+/* ---- the page ---- */
+
+static const char *tiles_of(struct made *made)
+{
+	struct al_audit_page page = {0};
+	const char *text = "";
+
+	al_audit_verdict_tiles(&made->run, &page);
+	for (size_t i = 0; i < page.n_tiles; i++)
+		text = al_format(&made->session.arena, "%s%s %s\n", text, page.tiles[i].number,
+			page.tiles[i].text);
+	return text;
+}
+
+static void pages_have_tiles(void **state)
+{
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	check_text(&made, tiles_of(&made), "");
+	set_table(&made, "heads", heads);
+	set_table(&made, "redundant",
+		"reason cumulative_error\ntwin 0\ntwin 0\nsilent 0\nsilent 0\nsilent 0");
+	set_table(&made, "layers", "module redundancy\nlayers.0 0.244\nlayers.1 0.366");
+	check_text(&made, tiles_of(&made),
+		"5 removable heads (of 5)\n2 near copies of another head\n3 write almost nothing\n"
+		"24 \342\200\223 37 % more overlap between heads than unrelated heads would have, "
+		"by "
+		"layer\n");
+	set_table(&made, "layers", "module redundancy\nlayers.0 -0.001\nlayers.1 0.001");
+	set_table(&made, "drop", "module layer head relative\nlayers.0 0 0 9\nlayers.1 1 0 10");
+	check_text(&made, tiles_of(&made),
+		"1 removable heads (of 2): each costs less than 10 % of an average head of its "
+		"layer\n0 % more overlap between heads than unrelated heads would have, by "
+		"layer\n");
+	write_table(&made.run.totals, "conversions",
+		"variant setting cache_saving saving ov_relative_error\ngqa-4 - 0.5 0.25 0");
+	write_table(&made.run.losses, "losses",
+		"module layer head original loss loss_increase embedding_change\n"
+		"layers.0 0 0 2 2.5 0.5 0.125\nlayers.1 1 0 2 2.25 0.25 0.25");
+	write_table(&made.run.frontier, "frontier",
+		"method setting cache_saving kl kl_error\na 1 0.5 0.02 -");
+	set_table(&made, "drop",
+		"module layer head relative error_compensated\nlayers.0 0 0 9 0\nlayers.1 1 0 10 "
+		"0");
+	check_text(&made, tiles_of(&made),
+		"50.0 % less KV cache at no error: GQA with 4 key/value heads\n"
+		"0.25 nats per token: the loss added without layer 1 head 0\n"
+		"50.0 % less cache at KL \342\211\244 0.05: a (1)\n"
+		"1 removable heads (of 2): each costs less than 10 % of an average head of its "
+		"layer, "
+		"W_O refitted\n");
+	made.family.is_encoder = true;
+	set_table(&made, "drop", "module");
+	check_text(&made, tiles_of(&made),
+		"50.0 % less KV cache at no error: GQA with 4 key/value heads\n"
+		"0.125 cosine distance that embeddings move without layer 0 head 0\n"
+		"50.0 % less cache at KL \342\211\244 0.05: a (1)\n5 removable heads (of 5)\n");
+	al_table_finish(&made.run.totals);
+	al_table_finish(&made.run.losses);
+	al_table_finish(&made.run.frontier);
+	end(&made);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heads_are_removable),
+		cmocka_unit_test(heads_cost_little),
+		cmocka_unit_test(losses_are_named),
+		cmocka_unit_test(conversions_are_exact),
+		cmocka_unit_test(conversions_are_small),
+		cmocka_unit_test(pages_have_tiles),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
