@@ -1,9 +1,11 @@
-/* The sentences and tiles of an audit, of tables that are written down here. */
+/* The sentences and tiles of an audit, of copies and what they cost: of tables that are written down
+ * here. */
 #include "unit.h"
 
 #include <math.h>
 
 #include "answer/audit_run.h"
+#include "answer/compress.h"
 #include "catalog/family.h"
 
 enum { N_MODULES = 3 };
@@ -418,6 +420,135 @@ static void pages_have_tiles(void **state)
 	end(&made);
 }
 
+/* ---- copies ---- */
+
+/* The session's tables are these. */
+static void give_tables(struct made *made, const char *const (*tables)[2], size_t n)
+{
+	struct al_session *session = &made->session;
+
+	for (size_t i = 0; i < session->n_tables; i++)
+		al_table_finish(session->tables[i]);
+	session->n_tables = 0;
+	for (size_t i = 0; i < n && tables[i][0]; i++) {
+		struct al_table table;
+		write_table(&table, tables[i][0], tables[i][1]);
+		al_session_take(session, &table);
+	}
+}
+
+#define VERIFY "module input output_error\n"
+
+static void copies_save(void **state)
+{
+	static const struct {
+		const char *tables[2][2];
+		enum al_method method;
+		bool is_recoded;
+		const char *text;
+	} cases[] = {
+		{{{"compress",
+			  "module method original parameters\nlayers.0 ov 400 300\nlayers.1 ov "
+			  "400 300\nlayers.2 ov - 5"},
+			 {"verify", VERIFY "layers.0 random 0.25\nlayers.1 random 0.5"}},
+			AL_METHOD_OV, false,
+			"ov saves 24.4 % of the attention parameters in 3 modules (605 of 800 are "
+			"left); layer outputs change by at most 50.0 % (layers.1, random inputs). "
+			"Run "
+			"verify --tokens to measure the loss."},
+		{{{"compress", "module method original parameters\nlayers.0 collab 400 500"},
+			 {"verify", VERIFY "layers.0 random 0"}},
+			AL_METHOD_COLLAB, false,
+			"collab adds 25.0 % of the query and key parameters in 1 module (500 of "
+			"400 "
+			"are left); no layer's output changes. Run verify --tokens to measure the "
+			"loss."},
+		{{{"compress", "module method original parameters\nlayers.0 ov 400 400"}},
+			AL_METHOD_OV, false,
+			"ov saves 0 % of the attention parameters in 1 module (400 of 400 are "
+			"left). "
+			"Run verify --tokens to measure the loss."},
+		{{{"compress", "module method original parameters\nlayers.0 ov 0 0"}}, AL_METHOD_OV,
+			false, "No layer is changed: every tensor is copied."},
+		{{{"compress", "module method original parameters"}}, AL_METHOD_OV, true,
+			"No layer is changed but for the number format of its tensors."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		give_tables(&made, cases[i].tables, 2);
+		check_text(&made,
+			al_compress_summarize(&made.session, cases[i].method, cases[i].is_recoded),
+			cases[i].text);
+	}
+	give_tables(&made, NULL, 0);
+	end(&made);
+}
+
+static void copies_are_verified(void **state)
+{
+	static const char loss[] = "module original compressed agreement loss_increase_error\n"
+				   "- 2 2.5 87.5 0.125",
+			  same[] = "module original compressed agreement\n- 2 2 100",
+			  cosines[] = "module original compressed\n- 0.5 0.75\n- 0.5 0.125\n- - 3";
+	static const struct {
+		const char *tables[2][2];
+		double tolerance; /* 0: none */
+		bool holds, took_original;
+		const char *text;
+	} cases[] = {
+		{{{"verify", VERIFY}}, 0, true, false, "No layer was compressed."},
+		{{{"verify", VERIFY "layers.0 random 0"}}, 0, true, false,
+			"No layer's output changes."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}}, 0, true, false,
+			"Layer outputs change by at most 25.0 % (layers.0, random inputs). Add "
+			"--tokens "
+			"to measure the loss."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}}, 0.25, true, false,
+			"Layer outputs change by at most 25.0 % (layers.0, random inputs), within "
+			"the "
+			"tolerance of 25.0 %. Add --tokens to measure the loss."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}}, 0.2, false, true,
+			"Layer outputs change by at most 25.0 % (layers.0, random inputs), more "
+			"than "
+			"the tolerance of 20.0 %. Add --tokens to measure the loss."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}}, 0.5, false, false,
+			"Layer outputs change by at most 25.0 % (layers.0, random inputs), within "
+			"the "
+			"tolerance of 50.0 %; some tensors that should be copies differ (see the "
+			"notes). Add --tokens to measure the loss."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}, {"loss", loss}}, 0, true, false,
+			"Loss rises by 0.5000 +- 0.1250 nats per token (25.0 %), 2.0000 to 2.5000; "
+			"87.5 % of the likeliest tokens are unchanged."},
+		{{{"verify", VERIFY "layers.0 random 0"}, {"loss", same}}, 0, false, true,
+			"Loss changes by 0 nats per token (2.0000); 100 % of the likeliest tokens "
+			"are "
+			"unchanged; no layer's output changes; some tensors that should be copies "
+			"differ (see the notes): the original's ran in their place."},
+		{{{"verify", VERIFY "layers.0 random 0.25"}, {"similarity", cosines}}, 0, true,
+			false, "Cosines between sequence embeddings change by at most 0.3750."},
+		{{{"verify", VERIFY}, {"similarity", "module original"}}, 0.1, true, false,
+			"No layer was compressed, within the tolerance of 10.0 %."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct al_verify_options options = {.has_tolerance = cases[i].tolerance > 0,
+			.tolerance = cases[i].tolerance};
+		give_tables(&made, cases[i].tables, 2);
+		check_text(&made,
+			al_verify_summarize(&made.session, &options, cases[i].holds,
+				cases[i].took_original),
+			cases[i].text);
+	}
+	give_tables(&made, NULL, 0);
+	end(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +558,8 @@ int main(void)
 		cmocka_unit_test(conversions_are_exact),
 		cmocka_unit_test(conversions_are_small),
 		cmocka_unit_test(pages_have_tiles),
+		cmocka_unit_test(copies_save),
+		cmocka_unit_test(copies_are_verified),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
