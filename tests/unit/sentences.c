@@ -1,5 +1,5 @@
-/* The sentences and tiles of an audit, of copies and what they cost: of tables that are written down
- * here. */
+/* The sentences and tiles of an audit, and what is said of copies and their cost: of tables that
+ * are written down here. */
 #include "unit.h"
 
 #include <math.h>
