@@ -17,8 +17,8 @@ static double now(void)
 /* "20 s", "3 min", "1 h 40 min": of a number of seconds. */
 static const char *progress_time(double seconds, char text[32])
 {
-	enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR };
-	const int s = (int)fmin(ceil(seconds), 999 * (double)DAY);
+	enum { MINUTE = 60, HOUR = 3600 };
+	const int s = (int)fmin(ceil(seconds), 1e9);
 
 	if (s < 2 * MINUTE)
 		snprintf(text, 32, "%d s", s);

@@ -1,6 +1,7 @@
 /* The sentences and tiles of an audit, and what is said of copies and their cost: of tables that
  * are written down here. */
 #include "unit.h"
+#include "written.h"
 
 #include <math.h>
 
@@ -39,38 +40,6 @@ static void begin(struct made *made)
 	for (size_t i = 0; i < N_MODULES; i++) {
 		made->modules[i].layer = layers[i];
 		made->measured[i] = &made->modules[i];
-	}
-}
-
-/* A table of lines of cells, the first of keys: numbers, texts, in which ~ is a space, and "-" for
- * what is missing. */
-static void write_table(struct al_table *table, const char *id, const char *lines)
-{
-	char *rest, *cell_rest, *copy;
-
-	al_table_init(table, id, "");
-	copy = rest = al_strdup(&table->arena, lines);
-	for (char *line = strtok_r(rest, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		struct al_cell *cell = line == copy ? NULL : al_table_add_row(table);
-		for (char *text = strtok_r(line, " ", &cell_rest); text;
-			text = strtok_r(NULL, " ", &cell_rest)) {
-			char *end;
-			const double number = strtod(text, &end);
-			if (!cell)
-				al_table_add_column(table,
-					(struct al_column){.key = text,
-						.digits = AL_DIGITS_ALL,
-						.is_key = strcmp(text, "module") == 0});
-			else if (!*end)
-				al_cell_set_real(cell++, number);
-			else if (strcmp(text, "-") == 0)
-				cell++;
-			else {
-				for (char *at = text; (at = strchr(at, '~'));)
-					*at = ' ';
-				al_cell_set_text(table, cell++, text);
-			}
-		}
 	}
 }
 

@@ -191,10 +191,7 @@ static void read_head(struct al_page_heads *out, struct al_page_module *m, size_
 
 static void read_drop(struct al_page_heads *out, const struct al_table *drop)
 {
-	double cost;
-
 	out->has_costs = drop->n_rows > 0;
-	out->are_refitted = al_table_extreme(drop, "error_compensated", 1, &cost) < drop->n_rows;
 	for (size_t i = 0; i < out->n_modules; i++)
 		for (size_t head = 0; head < out->modules[i].n; head++)
 			read_head(out, &out->modules[i], head, drop);

@@ -26,7 +26,7 @@ struct al_page_heads {
 	const struct al_table *heads;
 	struct al_page_module *modules;
 	size_t n_modules;
-	bool has_costs, are_refitted; /* ... with W_O of the others refitted */
+	bool has_costs;
 	bool is_on_tokens; /* by what heads do there they are alike */
 	const struct al_texts *doings; /* what heads may attend to */
 };
