@@ -5,24 +5,15 @@ enum { MOST_PIVOTED_ROWS = 5000 }; /* each is looked for among those before it *
 
 /* ---- cells ---- */
 
-/* -1, 0 or 1; numbers by size before texts by letters, what is missing last. */
+/* Below 0, 0 or above: numbers (which are exact here) by size, texts by letters, then what is
+ * missing. */
 static int compare_cells(const struct al_cell *a, const struct al_cell *b)
 {
-	static const int ranks[] = {[AL_CELL_EXACT] = 0,
-		[AL_CELL_REAL] = 0,
-		[AL_CELL_TEXT] = 1,
-		[AL_CELL_MISSING] = 2};
-	double left = 0, right = 0;
-
-	if (a->kind == AL_CELL_EXACT && b->kind == AL_CELL_EXACT)
+	if (a->kind != b->kind) /* the kinds are numbered the other way round */
+		return (int)b->kind - (int)a->kind;
+	if (a->kind == AL_CELL_EXACT)
 		return mpq_cmp(a->exact, b->exact);
-	if (ranks[a->kind] != ranks[b->kind] || a->kind == AL_CELL_MISSING)
-		return ranks[a->kind] - ranks[b->kind];
-	if (a->kind == AL_CELL_TEXT)
-		return strcmp(a->text, b->text);
-	al_cell_number(a, &left);
-	al_cell_number(b, &right);
-	return left < right ? -1 : left > right;
+	return a->kind == AL_CELL_TEXT ? strcmp(a->text, b->text) : 0;
 }
 
 static const char *name_of(const struct al_cell *cell, struct al_arena *arena)

@@ -362,7 +362,7 @@ static void pairs_are_drawn(void **state)
 
 	(void)state;
 	make(&made, "module head\na 0\na 1\na 2",
-		"module head_a head_b qk_cosine ov_cosine\na 0 1 0.05 -0.9\na 0 2 0.07 0.04\na 1 2 "
+		"module head_a head_b qk_cosine ov_cosine\na 0 1 5e-2 -0.9\na 0 2 0.07 0.04\na 1 2 "
 		"- 0.2",
 		NULL, NULL);
 	al_page_pair_maps(&out, &made.read);

@@ -303,7 +303,7 @@ static void conversions_are_small(void **state)
 	} cases[] = {
 		{"a 1 50 0.051 -\nb 2 60 0.06 -",
 			"No conversion has a KL divergence of 0.05 or less."},
-		{"a 1 50 0.05 -\nb 2 60 0.06 -",
+		{"a 1 50 5e-2 -\nb 2 60 0.06 -",
 			"Smallest cache at KL <= 0.05: a (1), 50 % smaller, KL 0.05."},
 		{"a 1 50 0.02 -\nb 2 60 0.03 0.01\nc 3 60 0.02 0.01\nd 4 60 0.02 0.01\ne 5 - 0 -",
 			"Smallest cache at KL <= 0.05: c (3), 60 % smaller, KL 0.02 +- 0.01."},

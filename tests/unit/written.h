@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/table.h"
 
 /* A table of lines of cells, the first of keys: numbers, texts, in which ~ is a space, and "-" for
@@ -19,12 +20,16 @@ static inline void write_table(struct al_table *table, const char *id, const cha
 		for (char *text = strtok_r(line, " ", &cell_rest); text;
 			text = strtok_r(NULL, " ", &cell_rest)) {
 			char *end;
+			int digits;
 			const double number = strtod(text, &end);
+			mpq_ptr exact = al_exact_new(&table->arena);
 			if (!cell)
 				al_table_add_column(table,
 					(struct al_column){.key = text,
 						.digits = AL_DIGITS_ALL,
 						.is_key = strcmp(text, "module") == 0});
+			else if (al_exact_parse(text, exact, &digits))
+				al_cell_set_exact(table, cell++, exact);
 			else if (!*end)
 				al_cell_set_real(cell++, number);
 			else if (strcmp(text, "-") == 0)
