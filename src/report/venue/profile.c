@@ -28,8 +28,6 @@ static bool read_advances(void *context, const struct al_item *list, void *out,
 		int64_t advance;
 		if (!al_json_whole_from(doc, node, 0, &advance, err))
 			return false;
-		if (advance > 4000)
-			return al_json_fail(doc, node, err, "expected at most 4000 thousandths");
 		*advances++ = (int16_t)advance;
 	}
 	return true;
