@@ -114,7 +114,7 @@ static void print_for_people(struct job *job, struct al_table *table, bool is_sw
 	if (is_sweep && table->n_rows > MOST_PRINTED_POINTS) {
 		al_table_note(table, "%zu points: %s/%s.csv", table->n_rows, job->folder,
 			table->id);
-		table->n_rows = 0;
+		table->n_rows = table->n_columns = 0;
 	}
 }
 
