@@ -495,6 +495,50 @@ static void momentum_saves_sweeps(void **state)
 	}
 }
 
+/* What runs of a few sweeps came to when they were recorded: each start, both precisions, momentum
+ * that is taken back, and restarts. Gaussian heads have no other reference. */
+static void arrives_where_it_did(void **state)
+{
+	static const struct {
+		struct sizes sizes;
+		struct al_cp_options options;
+		bool is_single;
+		size_t n_sweeps;
+		double start_error, error;
+	} runs[] = {
+		{{4, 4, 5, 16, 16}, {.rank = 8, .n_sweeps = 12, .start = AL_CP_RANDOM, .seed = 3},
+			false, 12, 1.5783006481, 0.4921979424},
+		{{6, 2, 4, 17, 13}, {.rank = 9, .n_sweeps = 12, .start = AL_CP_GREEDY}, false, 12,
+			0.5718701162, 0.4971845726},
+		{{4, 4, 5, 16, 16},
+			{.rank = 12, .n_sweeps = 14, .start = AL_CP_ALGEBRAIC, .seed = 2}, false,
+			14, 1.0869436746, 0.2883485729},
+		{{12, 12, 8, 48, 48}, {.rank = 20, .n_sweeps = 60, .start = AL_CP_GREEDY}, false,
+			60, 0.7656943749, 0.7610743822},
+		{{12, 12, 8, 48, 48}, {.rank = 20, .n_sweeps = 25, .start = AL_CP_GREEDY}, true, 25,
+			0.768994, 0.7636526},
+		{{6, 2, 4, 17, 13}, {.rank = 6, .n_sweeps = 30, .stop = 1e-3, .n_restarts = 3},
+			false, 20, 0.6037931239, 0.5511727691},
+		{{4, 1, 5, 9, 12}, {.rank = 5, .n_sweeps = 30, .stop = 1e-3, .seed = 9}, false, 30,
+			0.6152363622, 0.5028481952},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		struct layer layer = gaussian_layer(runs[i].sizes, 500 + i);
+		struct al_cp cp = decompose(runs[i].is_single ? &layer.single : &layer.heads,
+			runs[i].options);
+		const double tolerance = runs[i].is_single ? 1e-7 : 1e-9;
+		if (cp.n_sweeps != runs[i].n_sweeps
+			|| !(fabs(cp.start_error - runs[i].start_error) <= tolerance)
+			|| !(fabs(cp.relative_error - runs[i].error) <= tolerance))
+			fail_msg("run %zu: %zu sweeps from %.10f to %.10f", i, cp.n_sweeps,
+				cp.start_error, cp.relative_error);
+		al_cp_finish(&cp);
+		finish_layer(&layer);
+	}
+}
+
 /* "Converged" is what more sweeps hardly change. */
 static void says_whether_it_converged(void **state)
 {
@@ -599,6 +643,7 @@ int main(void)
 		cmocka_unit_test(estimates_large_residuals),
 		cmocka_unit_test(estimates_in_the_heads_precision),
 		cmocka_unit_test(momentum_saves_sweeps),
+		cmocka_unit_test(arrives_where_it_did),
 		cmocka_unit_test(says_whether_it_converged),
 		cmocka_unit_test(stops_when_told),
 		cmocka_unit_test(refuses),
