@@ -246,6 +246,101 @@ static void helps(void **state)
 	al_text_finish(&help);
 }
 
+/* ---- values that options share ---- */
+
+static void shares_are_between_0_and_1(void **state)
+{
+	static const struct {
+		const char *text;
+		double share;
+		const char *end; /* NULL: it is no share */
+	} cases[] = {
+		{"0.5", .5, ""},
+		{"50%", .5, ""},
+		{"99.9%-", .999, "-"},
+		{".25x", .25, "x"},
+		{"0", 0, NULL},
+		{"0%", 0, NULL},
+		{"1", 0, NULL},
+		{"100%", 0, NULL},
+		{"-0.1", 0, NULL},
+		{"%", 0, NULL},
+		{"", 0, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const char *end;
+		double share;
+		const bool is_share = al_option_share(cases[i].text, &share, &end);
+		assert_int_equal(is_share, cases[i].end != NULL);
+		if (!is_share)
+			continue;
+		assert_float_equal(share, cases[i].share, 1e-15);
+		assert_string_equal(end, cases[i].end);
+	}
+}
+
+static void reals_have_a_least(void **state)
+{
+	static const struct {
+		const char *text;
+		double value; /* 0: refused */
+	} cases[] = {
+		{NULL, 7},
+		{"1.5", 1.5},
+		{"1", 1},
+		{"0.99", 0},
+		{"1e300", 1e300},
+		{"1.1e300", 0},
+		{"1x", 0},
+		{"", 0},
+		{"nan", 0},
+		{"inf", 0},
+	};
+	struct al_error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		double value;
+		const bool ok = al_option_real("size", cases[i].text, 7, 1, &value, &err);
+		assert_int_equal(ok, cases[i].value > 0);
+		if (ok)
+			assert_true(value == cases[i].value);
+	}
+	assert_string_equal(err.message, "--size inf: expected a number of at least 1");
+}
+
+static void heads_are_named(void **state)
+{
+	static const char *const wrong[] = {"a", ":1", "a:", "a:1b", "a:1,", "a:*", ""};
+	struct al_named_head *heads;
+	struct al_error err;
+	size_t n;
+	AL_ARENA(arena);
+
+	(void)state;
+	char **items = al_option_split(&arena, "a,,b,", &n);
+	assert_int_equal(n, 4);
+	assert_string_equal(items[0], "a");
+	assert_string_equal(items[1], "");
+	assert_string_equal(items[2], "b");
+	assert_string_equal(items[3], "");
+	assert_true(al_option_heads(&arena, "drop", "a:3,b:c:10", false, &heads, &n, &err));
+	assert_int_equal(n, 2);
+	assert_string_equal(heads[0].module, "a");
+	assert_int_equal(heads[0].head, 3);
+	assert_string_equal(heads[1].module, "b:c");
+	assert_int_equal(heads[1].head, 10);
+	assert_true(al_option_heads(&arena, "drop", "a:*,b:0", true, &heads, &n, &err));
+	assert_int_equal(heads[0].head, -1);
+	assert_int_equal(heads[1].head, 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(al_option_heads(&arena, "drop", wrong[i], false, &heads, &n, &err));
+	assert_false(al_option_heads(&arena, "drop", "a:1,b:1*", true, &heads, &n, &err));
+	assert_string_equal(err.message, "--drop b:1*: expected LAYER:HEAD");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +351,9 @@ int main(void)
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(takes_the_largest_count),
 		cmocka_unit_test(helps),
+		cmocka_unit_test(shares_are_between_0_and_1),
+		cmocka_unit_test(reals_have_a_least),
+		cmocka_unit_test(heads_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -389,6 +389,74 @@ static void pages_have_tiles(void **state)
 	end(&made);
 }
 
+/* ---- two checkpoints ---- */
+
+static void heads_move(void **state)
+{
+	static const struct {
+		const char *rows, *text;
+	} cases[] = {
+		{"a 0 0 1 0 1 1e-6\na 1 1 1 - - -",
+			"All 2 heads are the same in both checkpoints."},
+		{"a 0 1 1 0 1 0\na 1 1 1 0 1 0",
+			"All 2 heads are the same in both checkpoints; 1 is at another place in "
+			"its "
+			"layer."},
+		{"a 0 1 1 0 1 0\na 1 0 1 0 1 0\na 2 - 1 0 1 0",
+			"All 3 heads are the same in both checkpoints; 2 are at another place in "
+			"their "
+			"layer."},
+		{"a 0 0 0.5 0.25 0.25 1.1e-6\na 1 1 0.25 0.5 0.125 0.75\na 2 2 0 0.75 0 0",
+			"3 of 3 heads moved. Head 1 of a moved most: its OV form by 75.0 % of its "
+			"norm "
+			"(cosine 0.125)."},
+		{"a 0 1 - - 0.25 0\na 1 0 0.499 0.5 0.25 0.5",
+			"The heads are unrelated: the largest cosine of a head with its match is "
+			"0.499 "
+			"(QK of head 1 of a, matched with head 0)."},
+		{"a 0 1 0.5 0.5 0.25 0.25\nb 0 0 0 0 0 0",
+			"1 of 2 heads moved; 1 is at another place in its layer. Head 0 of a moved "
+			"most: its QK form by 50.0 % of its norm (cosine 0.5)."},
+	};
+	struct made made;
+
+	(void)state;
+	begin(&made);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		write_table(&made.run.against, "against",
+			al_format(&made.session.arena,
+				"module head match qk_cosine qk_difference ov_cosine "
+				"ov_difference\n%s",
+				cases[i].rows));
+		check_text(&made, al_audit_against_say(&made.run), cases[i].text);
+		al_table_finish(&made.run.against);
+	}
+	end(&made);
+}
+
+/* Up to three files are named. */
+static void files_are_named(void **state)
+{
+	struct made made;
+	struct al_files files = {0};
+
+	(void)state;
+	begin(&made);
+	files.arena = &made.session.arena;
+	assert_null(al_files_text(&files));
+	al_files_add_path(&files, "a");
+	assert_string_equal(al_files_text(&files), "a");
+	al_files_add(&files, "out", "b", "csv");
+	al_files_add_path(&files, "c");
+	assert_string_equal(al_files_text(&files), "a, out/b.csv, c");
+	al_files_add_path(&files, "d");
+	assert_string_equal(al_files_text(&files), "4 files, a to d");
+	assert_non_null(al_files_find(&files, "out", "b", "csv"));
+	assert_null(al_files_find(&files, "out", "b", "json"));
+	al_files_finish(&files);
+	end(&made);
+}
+
 /* ---- copies ---- */
 
 /* The session's tables are these. */
@@ -527,6 +595,8 @@ int main(void)
 		cmocka_unit_test(conversions_are_exact),
 		cmocka_unit_test(conversions_are_small),
 		cmocka_unit_test(pages_have_tiles),
+		cmocka_unit_test(heads_move),
+		cmocka_unit_test(files_are_named),
 		cmocka_unit_test(copies_save),
 		cmocka_unit_test(copies_are_verified),
 	};
