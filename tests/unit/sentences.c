@@ -7,6 +7,7 @@
 
 #include "answer/audit_run.h"
 #include "answer/compress.h"
+#include "answer/shrink.h"
 #include "catalog/family.h"
 
 enum { N_MODULES = 3 };
@@ -586,6 +587,258 @@ static void copies_are_verified(void **state)
 	end(&made);
 }
 
+/* ---- smaller copies ---- */
+
+/* Three layers, and what was measured of them: half of the bytes, fewer heads in each layer and in
+ * some. */
+struct shrunk {
+	struct made made;
+	struct al_model_view view;
+	struct al_checkpoint source;
+	struct al_drafting from;
+	struct al_shrink_goal goal;
+	struct al_sample_part parts[AL_N_PARTS_OF_TEXT];
+	size_t begin[AL_N_PARTS_OF_TEXT][2];
+	struct al_fewer_heads conversions[3][3];
+	struct al_shrink_point points[5];
+	struct al_shrink shrink;
+};
+
+static struct al_shrink_point point(const struct al_fewer_heads *conversion, uint64_t bytes,
+	uint64_t cached, double change, double error)
+{
+	return (struct al_shrink_point){.conversion = conversion,
+		.bytes = bytes,
+		.cached = cached,
+		.choosing = {.change = {change, error, 4},
+			.divergence = {change / 2, error / 2, 4}},
+		.judging = {.original = {2, 0.5, 4},
+			.compressed = {2 + change, 0.5, 4},
+			.change = {change, error, 4},
+			.divergence = {change / 2, error / 2, 4},
+			.n_predicted = 1234}};
+}
+
+static void begin_shrunk(struct shrunk *s)
+{
+	static const size_t tokens[AL_N_PARTS_OF_TEXT] = {100, 110, 120};
+	static const struct al_fewer_heads of[3] = {{.method = AL_METHOD_GQA, .setting = 1},
+		{.method = AL_METHOD_DROP, .setting = 2}, {.method = AL_METHOD_IDENTITY}};
+
+	*s = (struct shrunk){.view = {.n_modules = 3, .checkpoint = &s->source},
+		.source = {.bytes = 5000},
+		.from = {.view = &s->view, .path = "a model"}};
+	begin(&s->made);
+	for (size_t i = 0; i < AL_N_PARTS_OF_TEXT; i++) {
+		s->begin[i][1] = tokens[i];
+		s->parts[i].all = (struct al_batch){.begin = s->begin[i], .n_sequences = 1};
+	}
+	for (size_t i = 0; i < 3; i++) {
+		s->conversions[0][i] = of[0];
+		s->conversions[1][i] = of[1];
+		s->conversions[2][i] = of[i];
+	}
+	s->points[0] = point(NULL, 4000, 800, 0, 0);
+	s->points[1] = point(NULL, 2000, 800, 0.01, 0.0625);
+	s->points[2] = point(s->conversions[0], 3800, 400, 0.25, 0.125);
+	s->points[3] = point(s->conversions[1], 3000, 600, 0.5, 0.125);
+	s->points[4] = point(s->conversions[2], 3400, 600, 0.125, 0.0625);
+	s->shrink = (struct al_shrink){.from = &s->from,
+		.goal = &s->goal,
+		.parts = s->parts,
+		.points = s->points,
+		.n_points = 5,
+		.written_bytes = 2500};
+	s->goal.context = 512;
+}
+
+static void take_sizes(struct shrunk *s)
+{
+	for (size_t i = 0; i < s->shrink.n_points; i++)
+		s->points[i].size = (s->goal.of_file ? s->points[i].bytes : 0)
+			+ (s->goal.of_cache ? s->points[i].cached : 0);
+}
+
+/* What is said where a point is chosen of these goals. */
+static const char *conclude(struct shrunk *s)
+{
+	static const char *const measured[][2] = {{"frontier",
+		"module heads modules share loss_increase loss_increase_error kl\n"
+		"- as~they~are - 100 0 0 0\n- as~they~are - 50 0.01 0.0625 0.005\n"
+		"- 1~key/value~head~(gqa) each~layer 95 0.25 0.125 0.125\n"
+		"- 2~heads~less~(drop) each~layer 75 0.5 0.125 0.25\n"
+		"- 1~key/value~head~(gqa)~+~2~heads~less~(drop) 1~+~1~of~3~layers 85 0.125 0.0625 "
+		"0.0625"}};
+
+	take_sizes(s);
+	give_tables(&s->made, measured, 1);
+	s->made.session.tables[0]->columns[3].unit = "%";
+	al_shrink_conclude(&s->made.session, &s->shrink);
+	return s->made.session.claim.text;
+}
+
+static void shrinking_is_told(void **state)
+{
+	static const char chosen[] =
+		"loss rises by 0.5000 +- 0.1250 nats per token (25.0 %), 2.0000 to 2.5000, "
+		"perplexity rises by 64.9 %, on 1,234 tokens that nothing was chosen on; llama.cpp "
+		"needs a tokenizer in the file, which the source lacks. Heads: 2 heads less (drop) "
+		"in "
+		"each layer; alone, 1 key/value head (gqa) in each layer adds";
+	static const char formats[] = "loss rises by 0.0100 +- 0.0625 nats per token (0.50 %), "
+				      "2.0000 to 2.0100, perplexity "
+				      "rises by 1.01 %, on 1,234 tokens that nothing was chosen "
+				      "on; programs that load the "
+				      "source load the copy.";
+	struct shrunk s;
+
+	(void)state;
+	begin_shrunk(&s);
+	struct al_arena *arena = &s.made.session.arena;
+	s.goal.limit = 1;
+	s.goal.of_file = true;
+	assert_string_equal(conclude(&s),
+		"Nothing smaller stays within the limit, and nothing was written: the nearest "
+		"(50.0 % "
+		"of the size, heads as they are) changes loss by 0.01 +- 0.0625 nats.");
+	s.shrink.chosen = 1;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"The file shrinks by 50.0 %%, from 4.88 KiB to 2.44 KiB: %s Attention has "
+			"nothing to give here, smaller numbers have: 2 heads less (drop) in each "
+			"layer "
+			"adds 0.5 +- 0.125 nats, 1 key/value head (gqa) in each layer adds 0.25 +- "
+			"0.125 nats.",
+			formats));
+	s.shrink.written_bytes = s.source.bytes;
+	s.points[2].choosing.change.error = 0.3;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"The tensors shrink by 50.0 %%, from 3.91 KiB to 1.95 KiB: %s The text is "
+			"too "
+			"short to measure what heads cost: 2 heads less (drop) in each layer adds "
+			"0.5 "
+			"+- 0.125 nats, 1 key/value head (gqa) in each layer changes loss by 0.25 "
+			"+- "
+			"0.125 nats.",
+			formats));
+	s.goal.of_cache = true;
+	s.shrink.chosen = 4;
+	assert_string_equal(conclude(&s),
+		"The tensors and the cache shrink by 16.7 %, from 4.69 KiB to 3.91 KiB at context "
+		"512: "
+		"loss rises by 0.1250 +- 0.0625 nats per token (6.25 %), 2.0000 to 2.1250, "
+		"perplexity "
+		"rises by 13.3 %, on 1,234 tokens that nothing was chosen on; the notes name what "
+		"loads the copy. Heads: 1 key/value head (gqa) + 2 heads less (drop) in 1 + 1 of 3 "
+		"layers.");
+	s.points[2].choosing.change.error = 0.125;
+	s.shrink.written_bytes = 2500;
+	s.from.is_gguf = true;
+	s.shrink.chosen = 3;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"The file and the cache shrink by 46.6 %%, from 5.66 KiB to 3.03 KiB at "
+			"context "
+			"512: %s 0.25 +- 0.125 nats.",
+			chosen));
+	s.goal.of_file = false;
+	s.goal.is_divergence = true;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"The cache shrinks by 25.0 %%, from 800 B to 600 B at context 512: %s "
+			"0.125 "
+			"nats of KL divergence.",
+			chosen));
+	static const char alone[] =
+		" Alone, 2 heads less (drop) in each layer adds 0.25 nats of KL divergence, 1 "
+		"key/value head (gqa) in each layer adds 0.125 nats of KL divergence.";
+	s.shrink.chosen = 0;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"Nothing smaller stays within the limit, and nothing was written: the "
+			"nearest "
+			"(85.0 %% of the size, heads 1 key/value head (gqa) + 2 heads less (drop)) "
+			"adds "
+			"0.0625 nats of KL divergence.%s",
+			alone));
+	s.goal.limit = 0;
+	s.goal.budget = 0.5;
+	assert_string_equal(conclude(&s),
+		al_format(arena,
+			"Nothing as small can be written, and nothing was written: the nearest "
+			"(95.0 "
+			"%% of the size, heads 1 key/value head (gqa)) adds 0.125 nats of KL "
+			"divergence.%s",
+			alone));
+	s.shrink.n_points = 1;
+	assert_string_equal(conclude(&s),
+		"Nothing as small can be written; no smaller copy can be written at all.");
+	give_tables(&s.made, NULL, 0);
+	end(&s.made);
+}
+
+/* A point a row, by what became of it. */
+static void points_are_listed(void **state)
+{
+	static const char *const rows[2][5] = {
+		{"as they are: original", "as they are: no smaller",
+			"1 key/value head (gqa): loses too much", "2 heads less (drop): refuted",
+			"1 key/value head (gqa) + 2 heads less (drop): within the limit"},
+		{"as they are: original", "as they are: too large",
+			"1 key/value head (gqa): too large", "2 heads less (drop): refuted",
+			"1 key/value head (gqa) + 2 heads less (drop): chosen"},
+	};
+	static const char *const layers[] = {"", "", "each layer", "each layer",
+		"1 + 1 of 3 layers"};
+	struct shrunk s;
+
+	(void)state;
+	begin_shrunk(&s);
+	s.conversions[1][1].setting = 2;
+	s.goal.of_cache = true;
+	take_sizes(&s);
+	s.points[3].is_judged = s.points[4].is_accepted = true;
+	s.points[1].choosing.change.error = 0.125;
+	for (int i = 0; i < 2; i++) {
+		struct al_error err;
+		s.goal.limit = i ? 0 : 0.1;
+		s.points[1].is_accepted = !i;
+		s.shrink.chosen = i ? 4 : 0;
+		s.shrink.n_back = (size_t)i + 1;
+		give_tables(&s.made, NULL, 0);
+		assert_true(al_shrink_add_tables(&s.made.session, &s.shrink, &err));
+		const struct al_table *table = s.made.session.tables[0];
+		assert_int_equal(table->n_rows, 5);
+		for (size_t row = 0; row < 5; row++) {
+			const char *text = al_format(&s.made.session.arena, "%s: %s",
+				al_table_text(table, row, "heads"),
+				al_table_text(table, row, "verdict"));
+			assert_string_equal(text, rows[i][row]);
+			assert_string_equal(al_table_text(table, row, "modules"), layers[row]);
+		}
+		const char *notes = "";
+		for (size_t n = 0; n < table->n_notes; n++)
+			notes = al_format(&s.made.session.arena, "%s%s\n", notes, table->notes[n]);
+		static const char *const expected[2] = {"1 copy is within the limit by the mean, "
+							"but the standard error alone is larger "
+							"than the limit: a longer text may accept "
+							"it\n1 point within the limit on the "
+							"second part of the tokens exceeded it on "
+							"the third; at most 4 are given up\n"
+							"calibrated on 100 tokens, chosen on 110 "
+							"others by mean and one standard error, "
+							"judged on the last 120 by the mean\n",
+			"2 points within the limit on the second part of the tokens exceeded it on "
+			"the "
+			"third; at most 4 are given up\ncalibrated on 100 tokens"};
+		assert_memory_equal(notes, expected[i], strlen(expected[i]));
+		assert_non_null(strstr(notes, "cache: 512 tokens in f16"));
+	}
+	give_tables(&s.made, NULL, 0);
+	end(&s.made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +852,8 @@ int main(void)
 		cmocka_unit_test(files_are_named),
 		cmocka_unit_test(copies_save),
 		cmocka_unit_test(copies_are_verified),
+		cmocka_unit_test(shrinking_is_told),
+		cmocka_unit_test(points_are_listed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
