@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The numbers, flags and words that families take where a config leaves a key out, against those of transformers:
-transformers_defaults.json. Formulas and lists aren't compared.
+transformers_defaults.json, those of the forward pass, such as a norm's epsilon, too. Formulas and lists aren't compared.
 
     defaults.py
 """
@@ -35,15 +35,16 @@ def own_default(key):
     return default / 1e6 if key.get('type') == 'millionths' else default
 
 
-def is_formula(key):
-    return isinstance(key.get('default'), str) and key.get('type') != 'word'
+def is_formula(symbol, key):
+    """The forward pass has words alone"""
+    return not symbol.startswith('forward.') and isinstance(key.get('default'), str) and key.get('type') != 'word'
 
 
 def compare(keys, theirs):
     """(symbol, what is wrong) of each default that both have"""
     for symbol, key in keys.items():
         name = next((name for name in families.names_of(key) if name in theirs), None)
-        if name and not is_formula(key):
+        if name and not is_formula(symbol, key):
             ours = own_default(key)
             yield symbol, [] if ours == theirs[name] else ['%s: %s, expected %s' % (name, ours, theirs[name])]
 
@@ -54,7 +55,7 @@ def main():
     of_all = families.read()
     judged = [('%s %s' % (model_type, symbol), lines) for family in sorted(of_all) for model_type in of_all[family].get('model_types', ())
               if model_type in vector['defaults']
-              for symbol, lines in compare(families.keys_of(of_all, family), vector['defaults'][model_type])]
+              for symbol, lines in compare(families.all_keys_of(of_all, family), vector['defaults'][model_type])]
     as_explained = [judge(name, lines, EXPLAINED) for name, lines in judged]
     is_said = agreement.holds('numbers, flags and words that a config may leave out', agreement.versions(vector['made_by'], 'transformers'),
                               len(judged), sum(not lines for _, lines in judged),

@@ -21,7 +21,7 @@ def main():
     of_all = families.read()
     found = {}
     for family in sorted(of_all):
-        names = sorted({name for key in families.keys_of(of_all, family).values() for name in families.names_of(key)} - {'model_type'})
+        names = sorted({name for key in families.all_keys_of(of_all, family).values() for name in families.names_of(key)} - {'model_type'})
         for model_type in of_all[family].get('model_types', ()):
             if model_type in transformers.CONFIG_MAPPING:
                 found[model_type] = defaults_of(model_type, names)
