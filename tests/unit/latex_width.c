@@ -2,6 +2,9 @@
  * Modern): never less, and little more where nothing is mathematics. */
 #include "unit.h"
 
+#include <math.h>
+
+#include "report/latex_layout.h"
 #include "report/latex_width.h"
 
 static const struct {
@@ -51,11 +54,93 @@ static void are_broken_at_spaces_and_sums(void **state)
 	assert_int_equal(al_latex_piece(""), 0);
 }
 
+/* A name behind what parts it, any other word after six pieces; commands with their groups, groups
+ * and formulas stay whole. */
+static void words_are_broken(void **state)
+{
+#define B "\\allowbreak{}"
+	static const char *const words[][2] = {
+		{"self.query", "self." B "query"},
+		{"a/b-c:d", "a/" B "b-" B "c:" B "d"},
+		{"n\\_kv\\_heads", "n\\_" B "kv\\_" B "heads"},
+		{"abcdef", "abcdef"},
+		{"abcdefghijklm", "abcdef" B "ghijkl" B "m"},
+		{"abc.defghijk", "abc." B "defghi" B "jk"},
+		{"abcdef ghijklm", "abcdef ghijkl" B "m"},
+		{"ab cdefg. h", "ab cdefg. h"},
+		{"caf\303\251s\303\251x", "caf\303\251s\303\251" B "x"},
+		{"\\textbf{abc}defgh", "\\textbf{abc}defgh"},
+		{"\\textbf{abc}defghi", "\\textbf{abc}defgh" B "i"},
+		{"\\frac{a}{b}cdefgh", "\\frac{a}{b}cdefg" B "h"},
+		{"\\char34{}bcdefg", "\\char34{}bcdef" B "g"},
+		{"\\$abcdef", "\\$abcde" B "f"},
+		{"{ab{\\}}c}defghi", "{ab{\\}}c}defgh" B "i"},
+		{"$n^{2}$abcdef", "$n^{2}$abcde" B "f"},
+	};
+	enum { N = sizeof(words) / sizeof(*words) };
+	const struct al_profile *profile;
+	struct al_latex_column columns[] = {{.spec = "l", .head = "abcdefg"},
+		{.spec = "r", .head = "ab"}};
+	const char *cells[N][2], **rows[N];
+	struct al_latex_grid grid = {columns, 2, rows, NULL, N}, broken;
+	AL_ARENA(arena);
+
+	(void)state;
+	assert_true(al_profile_find(&arena, "acl", &profile, NULL));
+	const struct al_latex_type type = {profile->typeface, 10};
+	for (size_t i = 0; i < N; i++) {
+		cells[i][0] = cells[i][1] = words[i][0];
+		rows[i] = cells[i];
+	}
+	al_latex_grid_break_words(&grid, &arena, &type, 1, &broken);
+	assert_string_equal(broken.columns[0].head, "abcdef" B "g");
+	assert_string_equal(broken.columns[1].head, "ab");
+	for (size_t i = 0; i < N; i++) {
+		assert_string_equal(broken.rows[i][0], words[i][1]);
+		assert_string_equal(broken.rows[i][1], words[i][0]);
+	}
+	al_latex_grid_break_words(&grid, &arena, &type, al_latex_width(&type, words[4][0]),
+		&broken);
+	assert_string_equal(broken.rows[4][0], words[4][0]);
+	assert_string_equal(broken.columns[0].head, "abcdefg");
+}
+
+static void heads_are_stacked(void **state)
+{
+	static const char head[] = "aa bb cc dd";
+	const struct al_profile *profile;
+	size_t n_lines;
+	AL_ARENA(arena);
+
+	(void)state;
+	assert_true(al_profile_find(&arena, "acl", &profile, NULL));
+	const struct al_latex_type type = {profile->typeface, 10};
+	const double two = al_latex_width(&type, "bb cc "), whole = al_latex_width(&type, head);
+	assert_string_equal(al_latex_head_stack(&type, &arena, head, 'l', two),
+		"\\shortstack[l]{aa bb\\\\cc dd}");
+	assert_string_equal(al_latex_head_stack(&type, &arena, head, 'c', 1),
+		"\\shortstack[c]{aa\\\\bb\\\\cc\\\\dd}");
+	assert_string_equal(al_latex_head_stack(&type, &arena, head, 'r', whole),
+		"\\shortstack[r]{aa bb cc dd}");
+	const double widest = al_latex_head_width(&type, &arena, head, two, &n_lines);
+	assert_int_equal(n_lines, 2);
+	assert_float_equal(widest,
+		fmax(al_latex_width(&type, "aa bb "), al_latex_width(&type, "cc dd")), 1e-9);
+	/* at most three lines */
+	assert_float_equal(al_latex_head_narrow(&type, &arena, head, 0, whole), widest, 1e-9);
+	assert_float_equal(al_latex_head_narrow(&type, &arena, "aa bb cc", 0, 1000),
+		al_latex_widest_piece(&type, "aa bb cc"), 1e-9);
+	assert_float_equal(al_latex_head_narrow(&type, &arena, head, whole, whole), whole, 1e-9);
+	assert_float_equal(al_latex_head_narrow(&type, &arena, head, two + 1, whole), widest, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(are_never_less),
 		cmocka_unit_test(are_broken_at_spaces_and_sums),
+		cmocka_unit_test(words_are_broken),
+		cmocka_unit_test(heads_are_stacked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
