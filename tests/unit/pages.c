@@ -108,16 +108,19 @@ static void heads_have_neighbors(void **state)
 	struct made made;
 
 	(void)state;
-	make(&made, "module head kv_head\na 0 0\na 1 0\na 2 1\na 3 1\nb 0 0\nb 1 1\nb 2 2",
+	make(&made,
+		"module head kv_head\na 0 0\na 1 0\na 2 1\na 3 1\nb 0 0\nb 1 1\nb 2 2\nd 0 0\nd 1 "
+		"0\nd 2 1",
 		"module head_a head_b qk_cosine ov_cosine\n"
 		"a 0 1 0.5 -0.75\na 0 2 0.25 0.5\na 0 3 0.9 0.5\na 1 2 0.3 0.3\na 1 3 - 0.2\n"
 		"a 2 3 - -\nb 0 1 -0.5 0.1\nc 0 1 1 1\nb - 1 1 1",
 		"module head twin cumulative_error\n"
 		"a 1 0 0.1\na 3 2 0.2\na 2 0 0.3\nb 2 - 0\nb 1 0 -\nc 0 1 0",
 		NULL);
-	assert_int_equal(made.read.n_modules, 2);
+	assert_int_equal(made.read.n_modules, 3);
 	assert_int_equal(made.read.modules[1].first, 4);
 	assert_true(made.read.modules[0].has_groups && !made.read.modules[1].has_groups);
+	assert_true(made.read.modules[2].has_groups);
 	assert_string_equal(neighbors_of(&made, 0), "1 3 2|0 2 3|1 0|0 1");
 	assert_string_equal(neighbors_of(&made, 1), "1|0|");
 	assert_string_equal(marks_of(&made, 0), "A A A A");
@@ -220,9 +223,9 @@ static void maps_fit_their_heads(void **state)
 static void maps_show_what_is_missing(void **state)
 {
 	static const struct al_page_left_out left_out[] = {
-		{"first", "why <1>", 4, 0},
+		{"first", "why <1>", 5, 0},
 		{"abcdefghijklmnopqrstuvwxyz", "why 2", 0, 1},
-		{"abcdefghijklmnopqrstuvwxyz0", "why 3", 5, 2},
+		{"abcdefghijklmnopqrstuvwxyz0", "why 3", 4, 2},
 	};
 	struct made made;
 	AL_TEXT(map);
@@ -241,7 +244,7 @@ static void maps_show_what_is_missing(void **state)
 		"text-anchor=middle>2</text>"));
 	static const char *const parts[] = {
 		"<g class=hatched><title>why &lt;1&gt;</title><text class=mu x=240 y=72 "
-		"text-anchor=end>first</text><rect fill=\"url(#hatch)\" x=248 y=46 width=181 "
+		"text-anchor=end>first</text><rect fill=\"url(#hatch)\" x=248 y=46 width=233 "
 		"height=41 rx=3 /></g>\n<g><text class=mu x=240 y=116 text-anchor=end>a</text>"
 		"<g class=\"head marked\"><rect class=s4 x=248 y=90 width=41 height=41 rx=3 />"
 		"<text class=letter x=268 y=115 text-anchor=middle>A</text></g>",
@@ -260,6 +263,14 @@ static void maps_show_what_is_missing(void **state)
 			fail_msg("no \"%s\" in \"%s\"", parts[i], svg ? svg : "");
 		svg = found;
 	}
+	svg = strstr(svg, "<p class=key>");
+	assert_non_null(svg);
+	assert_non_null(strstr(svg,
+		"</svg> alike (from 0.05, 0.15, 0.3, 0.45, 0.6, 0.8)</span><span><b>A A</b> the "
+		"same "
+		"letter: copies of each other</span><span><b>x</b> writes almost "
+		"nothing</span><span>gaps: heads of a group read one key and "
+		"value</span><span>hatched: not measured</span></p>\n"));
 	unmake(&made);
 }
 
@@ -373,7 +384,7 @@ static void pairs_are_drawn(void **state)
 		"3\"/></svg><figcaption>a</figcaption></figure>\n</div>\n";
 	if (!strstr(out.data, expected))
 		fail_msg("%s", out.data);
-	assert_non_null(strstr(out.data, "positive, from 0.05 on"));
+	assert_non_null(strstr(out.data, "M216 7h18\"/></svg> positive, from 0.05 on"));
 	unmake(&made);
 }
 
