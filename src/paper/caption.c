@@ -91,7 +91,7 @@ static const char *caption_beside(const struct al_paper *paper, struct al_arena 
 const char *al_paper_caption(const struct al_paper *paper, struct al_arena *arena, size_t table)
 {
 	const struct al_paper_table *t = &paper->tables[table];
-	const size_t first = t->n_rows > 0 ? t->rows[0].line - 1 : 0;
+	const size_t first = t->rows[0].line - 1;
 
 	return paper->kind == AL_PAPER_TEX ? caption_of_float(paper, arena, first)
 					   : caption_beside(paper, arena, first);

@@ -188,7 +188,7 @@ void al_paper_read_counts(const struct al_sentence *s, struct al_paper_findings 
 		if (!s->words[i].is_judged
 			&& (is_rest(s, i) || is_sum(s, i) || is_mean(s, i)
 				|| (is_count(&s->words[i]) && s->words[i].value >= LEAST
-					&& !(i > 0 && al_sentence_is(s, i - 1, "="))
+					&& !al_sentence_is(s, i - 1, "=")
 					&& (is_of_parts(s, i) || is_total(s, i)
 						|| is_of_two(s, i)))))
 			al_paper_add_holding(out, counts, &s->words[i],

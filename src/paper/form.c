@@ -320,8 +320,7 @@ const char *al_paper_form_text(const struct al_paper_grid *g, const struct al_pa
 		return al_format(g->arena, "%.4g over %s", factor, a->text);
 	if (r->form == AL_FORM_REST)
 		return al_format(g->arena, "what %s leaves of %.4g", a->text, factor);
-	const bool is_turned = r->form == AL_FORM_LARGER && !r->bases && !r->left
-		&& b->value > a->value;
+	const bool is_turned = r->form == AL_FORM_LARGER && b->value > a->value;
 	return al_format(g->arena, "%s of %s%s and %s%s", operations[r->form],
 		r->left ? "the bits of " : "", (is_turned ? b : a)->text, (is_turned ? a : b)->text,
 		r->bases ? ", that of the row that others refer to" : "");

@@ -222,7 +222,7 @@ static void read_cell(struct al_paper_grid *g, const char *text, struct al_paper
 		const char *behind = slash + 1 + strspn(slash + 1, " ");
 		read_first(g, behind, strlen(behind), inner);
 		read_first(g, text, (size_t)(slash - text), out);
-		if (inner->half > 0 && (out->half > 0 || !out->text[strspn(out->text, "+-0.%")]))
+		if (inner->half > 0 && out->half > 0)
 			return;
 		*inner = (struct al_paper_number){.line = inner->line,
 			.is_judged = inner->is_judged};
@@ -244,7 +244,7 @@ static void read_numbers(struct al_paper_grid *g)
 			out[g->n_columns].is_judged = out->is_judged + 1;
 			if (k > 0 && k < row->n_cells)
 				read_cell(g, row->cells[k], out);
-			else if (k == 0 && row->n_cells > 0 && !g->is_turned) /* a label */
+			else if (k == 0 && !g->is_turned) /* a label */
 				read_first(g, row->cells[0], strlen(row->cells[0]), out);
 		}
 }
@@ -260,8 +260,7 @@ static bool is_of_factors(const struct al_paper_grid *g, size_t row)
 		if (of->half == 0)
 			continue;
 		const char *unit = unit_behind(of->text + sign_length(of->text));
-		if ((strcmp(unit, "x") != 0 && strcmp(unit, "\u00d7") != 0) || above->half == 0
-			|| above[g->n_columns].half > 0)
+		if ((strcmp(unit, "x") != 0 && strcmp(unit, "\u00d7") != 0) || above->half == 0)
 			return false;
 		n++;
 	}
@@ -340,7 +339,7 @@ static const char *label_of(const struct al_paper_grid *g, const struct al_paper
 	for (size_t k = 1; k < row->n_cells && !al_number_length(row->cells[k]); k++)
 		if (is_summary(g, row->cells[k]))
 			return row->cells[k];
-	return row->n_cells > 0 ? row->cells[0] : "";
+	return row->cells[0];
 }
 
 static void read_names(struct al_paper_grid *g)

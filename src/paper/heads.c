@@ -45,8 +45,8 @@ static size_t pair_length(const char *p, double *bits)
 	int keys, values, n = 0;
 
 	if (toupper((unsigned char)*p) != 'K'
-		|| (sscanf(p + 1, "%2d%*[vV]%2d%n", &keys, &values, &n) < 2) || n == 0
-		|| isalnum((unsigned char)p[1 + n]) || keys < 1 || values < 1)
+		|| sscanf(p + 1, "%2d%*[vV]%2d%n", &keys, &values, &n) < 2
+		|| isalnum((unsigned char)p[1 + n]))
 		return 0;
 	*bits = (keys + values) / 2.0;
 	return (size_t)n + 1;

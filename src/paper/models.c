@@ -183,7 +183,7 @@ static bool is_harmless(const struct al_paper_vocabulary *v, const char *remark)
 /* "Llama 2 (7B)": a size in brackets belongs to the name. */
 static char *open_brackets(const struct al_paper_subjects *s, struct al_arena *arena, char *label)
 {
-	char *open = strpbrk(label, "(["), *close = open ? strpbrk(open, ")]") : NULL;
+	char *open = strpbrk(label, "(["), *close = strpbrk(open, ")]");
 
 	if (!close || open == label || close[1])
 		return label;
@@ -201,10 +201,7 @@ static char *open_brackets(const struct al_paper_subjects *s, struct al_arena *a
 static bool is_named(const struct al_paper_model *model, const char *label)
 {
 	for (size_t i = 0; i < model->n_names; i++) {
-		const char *name = model->names[i];
-		const bool may_be = !isalpha((unsigned char)*name)
-			|| !isalpha((unsigned char)*label) || (*name | 32) == (*label | 32);
-		if (may_be && al_is_alike(name, label))
+		if (al_is_alike(model->names[i], label))
 			return true;
 	}
 	return false;

@@ -21,8 +21,7 @@ static bool is_gap(const struct al_sentence *s, size_t at)
 /* "delta = 0.38" */
 static bool is_delta(const struct al_sentence *s, size_t at)
 {
-	return at > 1 && al_sentence_is(s, at - 1, "=")
-		&& al_sentence_has(s, at - 2, AL_WORDS_GAPS);
+	return al_sentence_is(s, at - 1, "=") && al_sentence_has(s, at - 2, AL_WORDS_GAPS);
 }
 
 /* "+4.0 points", "4.0 BLEU points", "a 4.0-point gain" */
@@ -53,7 +52,6 @@ static bool is_difference(const struct al_sentence *s, size_t at)
 
 	return is_alone && !is_interval && word->value > 0
 		&& (word->digits > 0 || al_statement_is_telling(word) || is_in_points(s, at))
-		&& (word->kind == AL_WORD_NUMBER || word->kind == AL_WORD_OTHER)
 		&& (is_signed || is_delta(s, at)
 			|| (word->kind == AL_WORD_NUMBER
 				&& (al_statement_direction(s, at) != 0 || is_in_points(s, at)
@@ -156,9 +154,7 @@ static double chance_of(enum meaning meaning, double low, double high)
 	default:
 		return 2 * (high - low) / fmax(low + high, high - low);
 	}
-	return low > 0 && from > 0 && to > from
-		? log(to / from) / (0.2 + fabs(log(sqrt(from * to))))
-		: 1;
+	return low > 0 ? log(to / from) / (0.2 + fabs(log(sqrt(from * to)))) : 1;
 }
 
 /* ---- the nearest two ---- */
@@ -187,8 +183,7 @@ static bool may_be(const struct search *c, const struct al_operand *of)
 	return of->place != c->said.place && !(c->is_before && of->place > c->said.place)
 		&& (of->place >= c->first || al_significant_digits(&c->said.word) > 1)
 		&& (of->word.value != c->said.word.value
-			|| (c->is_joined && of->word.kind != c->said.word.kind))
-		&& of->word.value > of->word.half_unit;
+			|| (c->is_joined && of->word.kind != c->said.word.kind));
 }
 
 /* "69 stops, 8.63 % of the 800 questions", "of 736 answers, 620 (84.2 %)" */
@@ -228,10 +223,10 @@ static double doubt_of(const struct search *c, const struct al_operand *a,
 {
 	const bool is_vague = a->word.kind == AL_WORD_PERCENT || (!*a->noun && !*b->noun);
 
-	return find_joined(c, a, b)					   ? 0.3
-		: *a->noun && *b->noun					   ? 0.65
-		: is_vague && (a->place < c->first || b->place < c->first) ? 3
-									   : 1;
+	return find_joined(c, a, b)		  ? 0.3
+		: *a->noun && *b->noun		  ? 0.65
+		: is_vague && a->place < c->first ? 3
+						  : 1;
 }
 
 /* Does "-0.07" say that it falls where it rises? */
@@ -406,8 +401,7 @@ static bool is_of_other(const struct al_sentence *s, size_t at)
 	return (s->words[at].kind == AL_WORD_PERCENT
 			       ? al_sentence_is(s, at + 1, ":")
 			       : al_sentence_is(s, at - 1, "=") && !is_delta(s, at))
-		|| (at > 2 && al_sentence_is(s, at - 1, "and")
-			&& al_sentence_is(s, at - 3, "between"));
+		|| (al_sentence_is(s, at - 1, "and") && al_sentence_is(s, at - 3, "between"));
 }
 
 /* "up to 73 %", "40.2 +- 0.9" */
@@ -415,11 +409,10 @@ static bool is_end_of_change(const struct al_sentence *s, size_t at)
 {
 	if (s->words[at].kind == AL_WORD_TIMES)
 		return false;
-	while (at > 1
-		&& (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")
-			|| al_sentence_has(s, at - 1, AL_WORDS_MINUS)))
+	while (al_sentence_has(s, at - 1, AL_WORDS_ABOUT) || al_sentence_is(s, at - 1, "+")
+		|| al_sentence_has(s, at - 1, AL_WORDS_MINUS))
 		at--;
-	return at > 0 && al_sentence_has(s, at - 1, AL_WORDS_ENDS_OF_CHANGES);
+	return al_sentence_has(s, at - 1, AL_WORDS_ENDS_OF_CHANGES);
 }
 
 bool al_paper_read_nearby(struct al_relating *r, size_t at)

@@ -16,7 +16,7 @@ static void cut_ends(char *text)
 	size_t n = strlen(text);
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (al_ends_with(text, endings[i]) && n > strlen(endings[i])) {
+		if (al_ends_with(text, endings[i])) {
 			n -= strlen(endings[i]);
 			text[n] = '\0';
 			i = SIZE_MAX; /* from the first on again */
@@ -39,13 +39,12 @@ static const char *read_power(struct al_arena *arena, const char *text)
 	const char *sign = strchr(text, '^'), *times = strstr(text, "x10^");
 	int64_t base, exponent;
 
-	if (!sign || al_read_digits(sign + 1, &exponent) != strlen(sign + 1) || exponent < 0
-		|| exponent > 63)
+	if (!sign || al_read_digits(sign + 1, &exponent) != strlen(sign + 1) || exponent > 63)
 		return NULL;
 	if (times && al_number_length(text) == (size_t)(times - text) && exponent <= 18)
 		return al_format(arena, "%.*se%lld", (int)(times - text), text,
 			(long long)exponent);
-	return al_read_digits(text, &base) == (size_t)(sign - text) && base > 0
+	return al_read_digits(text, &base) == (size_t)(sign - text)
 		? power_of(arena, base, exponent)
 		: NULL;
 }

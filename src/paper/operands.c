@@ -28,7 +28,7 @@ static void read_noun(const struct al_sentence *s, size_t at, struct al_operand 
 {
 	size_t next = at + 1;
 
-	if (al_sentence_is(s, next, "\u00b1") && next + 1 < s->n) /* "3.53 \u00b1 0.04 tok/s" */
+	if (al_sentence_is(s, next, "\u00b1")) /* "3.53 \u00b1 0.04 tok/s" */
 		next += 2;
 	next += al_sentence_is(s, next, "-") && s->words[next].is_joined
 		&& !al_sentence_has(s, next + 1, AL_WORDS_BITS); /* "40-token" */
@@ -57,9 +57,8 @@ static void read_name(const struct al_sentence *s, size_t at, struct al_operand 
 	const bool tells = out->word.digits > 0 || out->word.value >= 100;
 	size_t i = at;
 
-	while (i > 0
-		&& (al_sentence_is(s, i - 1, "=") || al_sentence_is(s, i - 1, "of")
-			|| al_sentence_has(s, i - 1, AL_WORDS_ABOUT)))
+	while (al_sentence_is(s, i - 1, "=") || al_sentence_is(s, i - 1, "of")
+		|| al_sentence_has(s, i - 1, AL_WORDS_ABOUT))
 		i--;
 	if (i > 0 && s->words[i - 1].kind == AL_WORD_LETTERS
 		&& (al_sentence_has(s, i - 1, AL_WORDS_SCORES)
@@ -71,12 +70,11 @@ static void read_name(const struct al_sentence *s, size_t at, struct al_operand 
 static bool is_other(const struct al_sentence *s, size_t at, const struct al_operand *q)
 {
 	const bool is_unit = q->word.scale > 0 && al_sentence_is(s, at + 1, "/");
-	const bool is_setting = at > 0 && al_sentence_is(s, at - 1, "=");
+	const bool is_setting = al_sentence_is(s, at - 1, "=");
 
 	return (q->word.kind == AL_WORD_OTHER && !is_unit && !(is_setting && *q->noun))
-		|| (at > 0
-			&& (al_sentence_has(s, at - 1, AL_WORDS_PLACES)
-				|| al_sentence_is(s, at - 1, "\u00b1")));
+		|| al_sentence_has(s, at - 1, AL_WORDS_PLACES)
+		|| al_sentence_is(s, at - 1, "\u00b1");
 }
 
 struct al_operand al_operand_at(const struct al_sentence *s, size_t at)
@@ -136,7 +134,7 @@ bool al_nouns_match(const char *a, const char *b)
 	const char *longer = a[n] ? a : b;
 
 	return n > 0 && (!a[n] || !b[n])
-		&& (n >= 3 || !longer[n] || (n == 1 && strncmp(longer, "sec", 3) == 0));
+		&& (n >= 3 || !longer[n] || strncmp(longer, "sec", 3) == 0);
 }
 
 static bool are_alike(const struct al_word *a, const struct al_word *b)

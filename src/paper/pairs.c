@@ -52,7 +52,7 @@ static double about_half(const struct al_sentence *s, size_t at)
 	const double scale = word->scale > 0 ? word->scale : 1, count = rint(word->value / scale);
 	double unit = 10;
 
-	if (at == 0 || !al_sentence_has(s, at - 1, AL_WORDS_ABOUT))
+	if (!al_sentence_has(s, at - 1, AL_WORDS_ABOUT))
 		return 0;
 	while (word->digits == 0 && unit <= count && fmod(count, unit) == 0)
 		unit *= 10;

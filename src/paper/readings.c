@@ -212,7 +212,7 @@ struct al_paper_fit al_paper_best_reading(struct al_paper_cell *const *cells, si
 	struct al_paper_fit best = {0};
 	const size_t n_bytes = any(cells, n, lacks_bytes) ? N_OF(bytes) : 1;
 	const size_t n_totals = any(cells, n, is_total) ? N_OF(totals) : 1;
-	const bool is_of_token = n > 0 && cells[0]->meaning == AL_MEANS_CACHE_OF_TOKEN
+	const bool is_of_token = cells[0]->meaning == AL_MEANS_CACHE_OF_TOKEN
 		&& !is_of_bytes(cells[0]);
 
 	for (size_t i = 0; i < n_bytes; i++)

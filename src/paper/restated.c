@@ -8,11 +8,11 @@ static bool is_factor(const struct al_sentence *s, size_t at)
 {
 	const struct al_word *word = &s->words[at];
 	const bool is_to_one = at + 2 < s->n && al_sentence_is(s, at + 1, ":") && word[1].is_joined
-		&& word[2].is_joined && word[2].value == 1 && word[2].digits == 0;
+		&& word[2].is_joined && word[2].value == 1;
 
 	return word->kind == AL_WORD_NUMBER && word->scale <= 0 && word->value > 1
 		&& (is_to_one
-			|| (at > 1 && al_sentence_is(s, at - 2, "factor")
+			|| (al_sentence_is(s, at - 2, "factor")
 				&& al_sentence_is(s, at - 1, "of")));
 }
 
@@ -69,7 +69,7 @@ static bool read_factor_as_saving(struct al_relating *r, size_t at)
 	const bool is_percent = said->kind == AL_WORD_PERCENT;
 	const struct al_word *percent = is_percent ? said : first,
 			     *factor = is_percent ? first : said;
-	if (at == 0 || !al_sentence_is(s, at - 1, "(") || !first || percent->kind != AL_WORD_PERCENT
+	if (!al_sentence_is(s, at - 1, "(") || !first || percent->kind != AL_WORD_PERCENT
 		|| factor->kind != AL_WORD_TIMES || percent->value + percent->half_unit >= 100
 		|| !al_sentence_has_near(s, (size_t)(percent - s->words), NEAR, AL_WORDS_FALLING))
 		return false;

@@ -74,7 +74,7 @@ static bool is_head(const struct al_paper_sheet *s, size_t index, size_t rule)
 		filled += *text != '\0';
 	}
 	if (index == 0)
-		return n < filled && s->table->n_rows > 1;
+		return n < filled;
 	if (index >= MOST
 		|| (rule > 0 && index >= rule
 			&& (index + 1 == s->table->n_rows || !row[1].has_rule)))
@@ -314,7 +314,7 @@ void al_paper_sheet_init(struct al_paper_sheet *sheet, struct al_arena *arena,
 	}
 	for (size_t i = 0; i < t->n_columns; i++)
 		read_kv(sheet, i);
-	if (!sheet->subject && t->n_columns > 0)
+	if (!sheet->subject)
 		sheet->subject = find_in_text(sheet, sheet->heads[0].text);
 	for (size_t i = sheet->n_heads; has_meaning && i < t->n_rows; i++) {
 		if (!is_section(sheet, &t->rows[i], &section))

@@ -172,13 +172,13 @@ static bool fits_letter(const struct sizes *t, size_t at, const struct al_paper_
 		{AL_WORDS_LETTERS_D, AL_DIM_WIDTH}, {AL_WORDS_LETTERS_H, AL_DIM_HEADS},
 		{AL_WORDS_LETTERS_H, AL_DIM_KV_HEADS}};
 	const bool is_first = t->s->words[at].kind == AL_WORD_NUMBER;
-	const bool has_sign = at > 0 && al_sentence_is(t->s, at - 1, "=");
+	const bool has_sign = al_sentence_is(t->s, at - 1, "=");
 
 	if (t->s->words[at].scale > 0 || (!is_first && t->s->words[at].kind != AL_WORD_OTHER))
 		return false;
 	*out = size_at(t, at, at + 1, AL_DIM_LAYERS);
 	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
-		if ((has_sign ? at > 1 && al_sentence_has(t->s, at - 2, letters[i].words)
+		if ((has_sign ? al_sentence_has(t->s, at - 2, letters[i].words)
 			      : is_first && t->d->n > 0 && letters[i].words == AL_WORDS_LETTERS_D
 					    && al_sentence_has(t->s, at + 1, letters[i].words))
 			&& fits(out, subject, subject->sizes[letters[i].size]))

@@ -59,7 +59,7 @@ static bool find_cache(struct stated *t)
 	for (size_t i = 0; i < t->s->n; i++) {
 		const struct al_word *w = &t->s->words[i];
 		const bool is_kv = al_sentence_has(t->s, i, AL_WORDS_KV)
-			|| (i > 0 && al_sentence_has(t->s, i - 1, AL_WORDS_KV));
+			|| al_sentence_has(t->s, i - 1, AL_WORDS_KV);
 		n_sizes += w->kind == AL_WORD_NUMBER && strcmp(w->family, "bytes") == 0;
 		if (is_kv && al_sentence_has(t->s, i, AL_WORDS_CACHES)) {
 			t->cache = i;

@@ -65,9 +65,9 @@ bool al_pair_is_in_brackets(const struct al_sentence *s, const struct al_pair *p
 {
 	size_t i = pair->first;
 
-	while (i > 0 && al_sentence_has(s, i - 1, AL_WORDS_BEFORE_PAIRS))
+	while (al_sentence_has(s, i - 1, AL_WORDS_BEFORE_PAIRS))
 		i--;
-	return i > 0 && al_sentence_is(s, i - 1, "(");
+	return al_sentence_is(s, i - 1, "(");
 }
 
 /* A statement is of a pair in front of it, or in brackets behind it; one of time is of times or
@@ -96,7 +96,7 @@ enum al_gap al_statement_gap(const struct al_sentence *s, const struct al_pair *
 /* Of "+0.1%" and "-26.6%": 1 and -1; 0: it has none. */
 int al_statement_sign(const struct al_sentence *s, size_t at)
 {
-	return at == 0 || !s->words[at].is_joined	     ? 0
+	return !s->words[at].is_joined			     ? 0
 		: al_sentence_has(s, at - 1, AL_WORDS_MINUS) ? -1
 							     : al_sentence_is(s, at - 1, "+");
 }

@@ -88,7 +88,7 @@ static void take_group(struct reader *r, struct al_text *out)
 	int depth = 0;
 	char c;
 
-	while ((c = next(r)) && (c == ' ' && depth == 0))
+	while ((c = next(r)) == ' ')
 		;
 	for (; c; c = next(r)) {
 		depth += (c == '{') - (c == '}');

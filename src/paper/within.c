@@ -52,7 +52,7 @@ static bool is_cut_off(const struct al_related *w, const struct al_paper_relatio
 {
 	const size_t terms[] = {r->a, r->b};
 
-	for (int i = 0; i < 2 && r->form == AL_FORM_PRODUCT && !r->bases && !r->base; i++) {
+	for (int i = 0; i < 2 && r->form == AL_FORM_PRODUCT; i++) {
 		const struct al_paper_number *term = al_related_at(w, row, terms[i]);
 		const char *name = w->grid.columns[terms[i]].name;
 		const double exact = al_related_at(w, row, r->t)->value

@@ -90,9 +90,7 @@ static bool is_alone(const char *text, const char *p, const char *end, bool take
 	const bool is_free = (first == '-' && before == '>')
 		|| memcmp(symbol, arrow, strlen(arrow)) == 0 || (takes_sign && is_signed);
 
-	return (is_free
-		       || (!is_letter(before) && !isdigit((unsigned char)before)
-			       && !strchr("-+./_^*=<>\\", before)))
+	return (is_free || (!is_letter(before) && !strchr("-+./_^*=<>\\", before)))
 		&& !strchr("/^_*=+", *end ? *end : ' ')
 		&& !(*end == '-' && isdigit((unsigned char)end[1]));
 }
@@ -119,7 +117,7 @@ static const char *read_letters(const struct al_sentence *s, const char *p, stru
 	int place;
 	size_t n = 0;
 
-	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
+	while (is_letter(p[n]) || ((p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
 		n++;
 	char *lower = al_strndup(arena, p, n);
 	for (size_t i = 0; i < n; i++)
@@ -272,5 +270,5 @@ const char *al_sentence_join(const struct al_sentence *s, struct al_arena *arena
 	for (size_t i = first; i < end; i++)
 		al_text_addf(&out, "%s%s", i > first && !s->words[i].is_joined ? " " : "",
 			s->words[i].text);
-	return al_strdup(arena, out.data ? out.data : "");
+	return al_strdup(arena, out.data);
 }
