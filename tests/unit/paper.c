@@ -38,6 +38,60 @@ static const struct reading {
 		"3|a|1\n5|b & c|\n6|d|2\u00b1 0.1\n"},
 	{"tabular*", "a.tex", "\\begin{tabular*}{\\linewidth}{lr}a&b\\\\c&50\\%\\end{tabular*}",
 		"1|a|b\n1|c|50%\n"},
+	{"macros whose first arguments no reader sees", "a.tex",
+		"\\begin{tabular}{l}\n"
+		"\\cite[o]{u}{1} & \\citep[o]{u}{2} & \\citet[o]{u}{3} & "
+		"\\citealp[o]{u}{4} & \\begin[o]{u}{5} & \\end[o]{u}{6} & "
+		"\\ref[o]{u}{7} & \\eqref[o]{u}{8} & \\cref[o]{u}{9} & "
+		"\\Cref[o]{u}{10} & \\autoref[o]{u}{11} & \\href[o]{u}{12} & "
+		"\\url[o]{u}{13} & \\footnotemark[o]{14} & \\textcolor[o]{u}{15} & "
+		"\\color[o]{u}{16} & \\colorbox[o]{u}{17} & \\fcolorbox[o]{u}{u}{18} & "
+		"\\cellcolor[o]{u}{19} & \\fontsize[o]{u}{u}{20} & "
+		"\\setlength[o]{u}{u}{21} & \\addtolength[o]{u}{u}{22} & "
+		"\\rule[o]{u}{u}{23} & \\includegraphics[o]{u}{24} & "
+		"\\rotatebox[o]{u}{25} & \\raisebox[o]{u}{26} & \\hspace[o]{u}{27} & "
+		"\\resizebox[o]{u}{u}{28} & \\scalebox[o]{u}{29} & "
+		"\\adjustbox[o]{u}{30} & \\parbox[o]{u}{31} & \\ding[o]{u}{32} & "
+		"\\phantom[o]{u}{33} & \\hphantom[o]{u}{34} & \\tnote[o]{u}{35} & "
+		"\\makecell{36} & \\makebox[o]{37} & \\SetCell[o]{u}{38} & "
+		"\\SetRow[o]{u}{39} & \\shortstack{40} & \\num[o]{41} & \\qty[o]{42} & "
+		"\\SI[o]{43}"
+		"\\\\\n\\end{tabular}",
+		"2|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|25|26|27|28|29|"
+		"30|31|32|33|34|35|36|37|38|39|40|41|42|43\n"},
+	{"rules and what else is no cell's text", "a.tex",
+		"\\begin{tabular}{l}\n"
+		"\\toprule{1} & \\midrule{2} & \\bottomrule{3} & \\botrule{4} & "
+		"\\hline{5} & \\hdashline{6} & \\specialrule[o]{u}{u}{u}{7} & "
+		"\\cmidrule[o]{u}{8} & \\cline[o]{u}{9} & \\label[o]{u}{10} & "
+		"\\vspace[o]{u}{11} & \\addlinespace{12} & \\noalign[o]{u}{13} & "
+		"\\rowcolor[o]{u}{14} & \\arrayrulecolor[o]{u}{15} & "
+		"\\caption[o]{u}{16} & \\centering{17}"
+		"\\\\\n\\end{tabular}",
+		"2|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17\n"},
+	{"signs and units of macros", "a.tex",
+		"\\begin{tabular}{l}\n1\\times2 & 3\\cdot4 & 5\\pm6 & \\sim7 & \\simeq8 & "
+		"\\approx9 & "
+		"1\\,000 & 2\\;3 & 4\\ 5 & 6~7 & ~8 & (~9 & 12\\,tok/s & 5\\percent & \\#1 & a\\_b "
+		"& "
+		"\\SI{1}{\\kibi\\byte} & \\SI{2}{\\mebi\\byte} & \\qty{3}{\\gibi\\byte} & "
+		"\\qty{4}{\\tebi\\byte} & \\SI{5}{\\kilo\\byte} & \\SI{6}{\\mega\\byte} & "
+		"\\SI{7}{\\giga\\byte} & \\SI{8}{\\tera\\byte} & \\SI{9}{\\milli\\second} & "
+		"\\SI{1}{\\micro\\second} & a\\textsuperscript{2} & b\\textsubscript{3} & "
+		"\\frac{16}{3.1} & 2\\alpha & \\Delta x & 3\\to4 & 1{,}024 & a---b\\\\\n"
+		"\\end{tabular}",
+		"2|1x2|3x4|5\u00b16|~7|~8|~9|1000|2 3|4 5|6 7|~8|(~9|12 tok/s|5%|#1|a_b|1KiB|2MiB|"
+		"3GiB|4TiB|5kB|6MB|7GB|8TB|9ms|1us|a^2|b_3|((16)/(3.1))|2alpha|Delta  x|"
+		"3\u21924|1,024|a \u2014 b\n"},
+	{"tables in a cell, and what isn't ended", "a.tex",
+		"\\begin{tabular}{l}\na & \\begin{tabular}{c}1 & 2\\end{tabular} "
+		"\\tabularnewline[2pt]\n"
+		"b & 3 \\\\*[1ex]\nc & 4\\\\\\end{tabular}",
+		"2|a|1 & 2\n3|b|3\n4|c|4\n"},
+	{"heads of later pages", "a.tex",
+		"\\begin{longtable}{l}\n\\multirow{2}{*}{A} & B \\\\\n & C \\\\ \\endfirsthead\n"
+		"\\multirow{9}{*}{D} & E \\\\\n\\endhead\n & 1 \\\\\n & 2 \\\\\n\\end{longtable}",
+		"2|A|B\n3|A|C\n6||1\n7||2\n"},
 	{"two tabulars", "a.tex",
 		"\\begin{tabular}{l}a\\end{tabular} and \\begin{tabular}{l}b\\\\\\end{tabular}",
 		"1|a\n1|b\n"},
@@ -157,6 +211,32 @@ static const struct {
 	{"a.md", "We have 8 heads of 64 + 2 = 99 numbers.", ""},
 	{"a.md", "Of 2 + 6 layers, about 75 layers are left.", ""},
 	{"a.md", "from 80 to 60 (25 %)", "1 25 % reproduced\n"},
+	{"a.md", "From 12 heads to 8, one third fewer.", "1 third reproduced\n"},
+	{"a.md", "It goes from 12.4 to 9.1 (\u221226.6 %).", "1 26.6 % reproduced\n"},
+	{"a.md", "Of 12 dogs and 8 cats (20 animals in total) we speak.", "1 20 reproduced\n"},
+	/* within the rounding of what they are made of, and not */
+	{"a.md", "We have (2 + 3) \u00d7 4 = 20 and 2 x 3\u22486 of them.",
+		"1 20 reproduced\n1 6 reproduced\n"},
+	{"a.md", "Here 1.5^2 = 2.25, there 1.5^2 = 2.11, and 1.5^2 = 2.09.",
+		"1 2.25 reproduced\n1 2.11 consistent\n"},
+	{"a.md", "Here 0.9^2 = 0.81, there 0.9^2 = 0.73, and 0.9^2 = 0.71.",
+		"1 0.81 reproduced\n1 0.73 consistent\n"},
+	{"a.md", "Here 12.4 / 3.1 = 4.07, there 12.4 / 3.1 = 4.09.",
+		"1 4.07 consistent\n1 4.09 inconsistent\n"},
+	{"a.md", "Here 12.4 / 3.1 = 3.93, there 12.4 / 3.1 = 3.91.", "1 3.93 consistent\n"},
+	{"a.md", "Here 1.2 x 3.1 = 3.51, there 1.2 x 3.1 = 3.49.", "1 3.51 consistent\n"},
+	{"a.md", "Here 1.2 x 3.1 = 3.93, there 1.2 x 3.1 = 3.95.", "1 3.93 consistent\n"},
+	{"a.md", "Here 7.5 - 1.2 = 6.21, there 7.5 - 1.2 = 6.19.", "1 6.21 consistent\n"},
+	{"a.md", "Here 7.5 - 1.2 = 6.39, there 7.5 - 1.2 = 6.41.", "1 6.39 consistent\n"},
+	/* a list's items are no sentence */
+	{"a.md", "- from 64\n- to 16 GB, a 4x reduction", ""},
+	{"a.md", "> * from 64\n> * to 16 GB, a 4x reduction", ""},
+	{"a.md", "+ from 64\n+ to 16 GB, a 4x reduction", ""},
+	{"a.md", "## from 64\n## to 16 GB, a 4x reduction", ""},
+	{"a.md", "1. from 64\n2. to 16 GB, a 4x reduction", ""},
+	{"a.md", "10) from 64\n11) to 16 GB, a 4x reduction", ""},
+	{"a.tex", "\\item from 64\n\\item to 16 GB, a 4x reduction", ""},
+	{"a.md", "from 64 to\n16 GB, a 4x reduction", "2 4x reproduced\n"},
 	/* what could be of something else is not read */
 	{"a.md", "from 80 to 60 (35 %)", ""},
 	{"a.md", "from 4 to 2 and from 8 to 2, a 2x reduction", ""},
@@ -224,6 +304,19 @@ static const struct {
 	{"Attention params", AL_MEANS_NOTHING, 0},
 	{"KV heads", AL_MEANS_SIZE, AL_DIM_KV_HEADS},
 	{"Seq. length", AL_MEANS_CONTEXT, 0},
+	{"KV cache (KB / token)", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"KV bytes/token", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"KV KiB/tok", AL_MEANS_CACHE_OF_TOKEN, 0},
+	{"KV fp16 @ 32K", AL_MEANS_CACHE, 0},
+	{"KV at 8K", AL_MEANS_CACHE, 0},
+	{"KV size, seq=4096", AL_MEANS_NOTHING, 0},
+	{"KV 32K tokens", AL_MEANS_CACHE, 0},
+	{"KV K8V4", AL_MEANS_CACHE, 0},
+	{"KV cache (12x)", AL_MEANS_NOTHING, 0},
+	{"KV cache 12\u00d7", AL_MEANS_NOTHING, 0},
+	{"KV cache vs MHA", AL_MEANS_NOTHING, 0},
+	{"GQA ratio", AL_MEANS_SIZE, AL_DIM_GROUP},
+	{"attn (Q:KV)", AL_MEANS_SIZE, AL_DIM_GROUP},
 };
 
 static void knows_heads(void **state)
@@ -245,33 +338,141 @@ static void knows_heads(void **state)
 	al_arena_finish(&arena);
 }
 
-/* The facts of a caption: a number needs its noun. */
+/* The facts of a caption: a number needs its noun. Of several the last is read, with a letter for
+ * what there are several of: tokens, batches, formats; and for what devices share. */
 static const struct {
 	const char *caption;
 	double tokens, batch, bytes;
+	const char *several;
 } captions[] = {
-	{"KV cache at 8K context, BF16, batch size 4.", 8192, 4, 2},
-	{"Cache of 4,096 tokens in FP8.", 4096, 0, 1},
-	{"Sequence length of 2048 (fp16).", 2048, 0, 2},
-	{"On 8 GPUs, of 70B models, Table 3.", 0, 0, 0},
-	{"Context 32K and 128K.", 131072, 0, 0}, /* several: none is the table's */
+	{"KV cache at 8K context, BF16, batch size 4.", 8192, 4, 2, ""},
+	{"Cache of 4,096 tokens in FP8.", 4096, 0, 1, ""},
+	{"Sequence length of 2048 (fp16).", 2048, 0, 2, ""},
+	{"On 8 GPUs, of 70B models, Table 3.", 0, 0, 0, "s"},
+	{"Context 32K and 128K.", 131072, 0, 0, "t"},
+	{"8K and 8,192 tokens", 8192, 0, 0, ""},
+	{"batch 4 and batch 8", 0, 8, 0, "b"},
+	{"in FP16 and in INT8", 0, 0, 1, "f"},
+	{"per GPU", 0, 0, 0, "s"},
+	{"on two devices", 0, 0, 0, "s"},
+	{"per device", 0, 0, 0, "s"},
+	/* contexts */
+	{"4096 sequence length", 4096, 0, 0, ""},
+	{"4096 ctx", 4096, 0, 0, ""},
+	{"128k-token prompts", 131072, 0, 0, ""},
+	{"context of 4096", 4096, 0, 0, ""},
+	{"context length 4096", 4096, 0, 0, ""},
+	{"context length of 4096", 4096, 0, 0, ""},
+	{"length 4096", 4096, 0, 0, ""},
+	{"seq 4096", 4096, 0, 0, ""},
+	{"seqlen: 4096", 4096, 0, 0, ""},
+	{"seq_len=4096", 4096, 0, 0, ""},
+	{"len = 4096", 4096, 0, 0, ""},
+	{"tokens ~4096", 4096, 0, 0, ""},
+	{"ctx=4096", 4096, 0, 0, ""},
+	{"at 32K", 32768, 0, 0, ""},
+	{"@ 32K", 32768, 0, 0, ""},
+	{"of 32K", 32768, 0, 0, ""},
+	{"with 32K", 0, 0, 0, ""},
+	{"1M tokens", 1 << 20, 0, 0, ""},
+	{"262K tokens", 1 << 18, 0, 0, ""},
+	{"65.5K tokens", 1 << 16, 0, 0, ""},
+	{"v8K tokens", 0, 0, 0, ""},
+	{"8Kx tokens", 0, 0, 0, ""},
+	/* batches */
+	{"batch of 4", 0, 4, 0, ""},
+	{"batch size of 4", 0, 4, 0, ""},
+	{"bs=4", 0, 4, 0, ""},
+	{"4 sequences", 0, 4, 0, ""},
+	{"4 requests", 0, 4, 0, ""},
+	{"4 users", 0, 4, 0, ""},
+	{"abs 4", 0, 0, 0, ""},
+	/* formats */
+	{"bfloat16", 0, 0, 2, ""},
+	{"float16", 0, 0, 2, ""},
+	{"f16", 0, 0, 2, ""},
+	{"half precision", 0, 0, 2, ""},
+	{"fp32", 0, 0, 4, ""},
+	{"float32", 0, 0, 4, ""},
+	{"f32", 0, 0, 4, ""},
+	{"int4", 0, 0, 0.5, ""},
+	{"int2", 0, 0, 0.25, ""},
+	{"q8_0", 0, 0, 34. / 32, ""},
+	{"q5_1", 0, 0, 24. / 32, ""},
+	{"q5_0", 0, 0, 22. / 32, ""},
+	{"q4_1", 0, 0, 20. / 32, ""},
+	{"q4_0", 0, 0, 18. / 32, ""},
+	{"3-bit", 0, 0, 0.375, ""},
+	{"64 bits", 0, 0, 8, ""},
+	{"65 bits", 0, 0, 0, ""},
+	{"4 bitmaps", 0, 0, 0, ""},
+	{"K8V4", 0, 0, 0.75, ""},
+	{"k2v4", 0, 0, 0.375, ""},
+	{"K8V4a", 0, 0, 0, ""},
+	{"xint8", 0, 0, 0, ""},
+	{"int8x", 0, 0, 0, ""},
 };
 
 static void reads_captions(void **state)
 {
-	struct al_arena arena;
-
 	(void)state;
-	al_arena_init(&arena);
 	for (size_t i = 0; i < N_OF(captions); i++) {
 		struct al_paper_facts facts;
+		char several[5] = "";
 		al_paper_read_facts(captions[i].caption, true, &facts);
+		snprintf(several, sizeof(several), "%s%s%s%s", facts.has_several_tokens ? "t" : "",
+			facts.has_several_batches ? "b" : "", facts.has_several_formats ? "f" : "",
+			facts.is_shared ? "s" : "");
 		if (facts.tokens != captions[i].tokens || facts.batch != captions[i].batch
-			|| facts.bytes != captions[i].bytes)
-			fail_msg("%s: %g tokens, batch %g, %g bytes", captions[i].caption,
-				facts.tokens, facts.batch, facts.bytes);
+			|| facts.bytes != captions[i].bytes
+			|| strcmp(several, captions[i].several) != 0)
+			fail_msg("%s: %g tokens, batch %g, %g bytes, \"%s\"", captions[i].caption,
+				facts.tokens, facts.batch, facts.bytes, several);
 	}
-	al_arena_finish(&arena);
+}
+
+static void reads_units(void **state)
+{
+	static const char *const units[] = {"GiB", "GB", "MiB", "MB", "KiB", "KB", "TiB", "TB",
+		"bytes"};
+
+	(void)state;
+	for (size_t i = 0; i < N_OF(units); i++) {
+		struct al_paper_facts facts;
+		al_paper_read_facts(units[i], true, &facts);
+		assert_string_equal(facts.unit, strcmp(units[i], "KB") == 0 ? "kB" : units[i]);
+	}
+}
+
+/* A context alone, whose K may be 1,000. */
+static const struct {
+	const char *text;
+	double tokens, round;
+} contexts[] = {
+	{"8K", 8192, 8000},
+	{"8k context", 8192, 8000},
+	{"4,096 tokens", 4096, 4096},
+	{"1M", 1 << 20, 1e6},
+	{"262K", 1 << 18, 262000},
+	{"1", 1, 1},
+	{"32K (max)", 32768, 32000},
+	{"1.5K", 1536, 1500},
+	{"0", 0, 0},
+	{"2.5", 0, 0},
+	{"8-16", 0, 0},
+	{"3 layers", 0, 0},
+	{"long", 0, 0},
+};
+
+static void reads_contexts(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_OF(contexts); i++) {
+		double round = 0;
+		const double tokens = al_paper_tokens(contexts[i].text, &round);
+		if (tokens != contexts[i].tokens || (tokens > 0 && round != contexts[i].round))
+			fail_msg("%s: %g tokens, %g", contexts[i].text, tokens, round);
+	}
 }
 
 static const struct {
@@ -288,6 +489,16 @@ static const struct {
 	{"4.31", "GiB", "digit", 4.31, 4.21, 0.005, 2},
 	{"4.12", "GiB", "digit", 4.12, 4.21, 0.005, 2},
 	{"5.77", "GiB", NULL, 5.77, 4.21, 0.005, 2},
+	{"1.02", "kB", "unit", 1.02, 1.0445, 0.005, 2},
+	{"1.02", "MB", "unit", 1.02, 1.0696, 0.005, 2},
+	{"1.02", "TB", "unit", 1.02, 1.1215, 0.005, 2},
+	{"1.02", "KiB", "unit", 1.02, 0.9961, 0.005, 2},
+	{"1.02", "MiB", "unit", 1.02, 0.9728, 0.005, 2},
+	{"1.02", "TiB", "unit", 1.02, 0.9277, 0.005, 2},
+	{"4.00", "GiB", "thousand", 4, 4000, 0.005, 2},
+	{"4000", "GiB", "thousand", 4000, 4, 0.5, 0},
+	{"0.42", "GiB", "point", 0.42, 4.2, 0.005, 2},
+	{"4.21", "GiB", "truncation", 4.21, 4.2199, 0.005, 2},
 };
 
 static void finds_causes(void **state)
@@ -369,6 +580,8 @@ int main(void)
 		cmocka_unit_test(takes_a_label_note),
 		cmocka_unit_test(knows_heads),
 		cmocka_unit_test(reads_captions),
+		cmocka_unit_test(reads_units),
+		cmocka_unit_test(reads_contexts),
 		cmocka_unit_test(finds_causes),
 		cmocka_unit_test(knows_a_slip),
 		cmocka_unit_test(reads_relations),
