@@ -167,11 +167,10 @@ struct choice {
 static const struct choice bytes[] = {{2, 0}, {1, 0.6}, {4, 1}, {0.5, 1.2}},
 			   totals[] = {{AL_TOTAL_PARAMETERS, 0}, {AL_TOTAL_WITHOUT_EMBEDDING, 0.8},
 				   {AL_TOTAL_NON_EMBEDDING, 0.8}},
-			   contexts[] = {{4096, 1}, {8192, 1}, {2048, 1}, {1024, 1}, {16384, 1},
-				   {32768, 1}, {65536, 1.2}, {131072, 1}, {1000, 1.2},
-				   {128000, 1.2}, {262144, 1.2}, {1048576, 1.2}, {512, 1.2},
-				   {1, 1}},
 			   flags[] = {{0, 0}, {1, 0.2}};
+static const double contexts[] = {4096, 8192, 2048, 1024, 16384, 32768, 65536, 131072, 1000, 128000,
+	262144, 1048576, 512, 1};
+static const double unstated_context = 1; /* penalty */
 
 #define N_OF(list) (sizeof(list) / sizeof(*(list)))
 
@@ -198,9 +197,9 @@ static void try_tokens(struct al_paper_fit *best, struct al_paper_cell *const *c
 
 	for (size_t i = 0; i < (lacks ? N_OF(contexts) : 1); i++)
 		for (int k = 0; k < (any(cells, n, has_round) ? AL_N_THOUSANDS : 1); k++) {
-			reading.tokens = lacks ? contexts[i].value : 0;
+			reading.tokens = lacks ? contexts[i] : 0;
 			reading.k = (enum al_paper_thousand)k;
-			reading.penalty = penalty + (lacks ? contexts[i].penalty : 0)
+			reading.penalty = penalty + (lacks ? unstated_context : 0)
 				+ flags[k > 0].penalty;
 			try_units(best, cells, n, reading, gb);
 		}

@@ -352,8 +352,10 @@ static void judge_all(struct al_related *w)
 	}
 }
 
-static void relate(struct al_related *w, const struct al_paper_sheet *sheet, bool is_turned)
+static void relate(const struct al_paper_sheet *sheet, bool is_turned,
+	struct al_paper_findings *out, struct al_lint_counts *counts)
 {
+	struct al_related related = {.out = out, .counts = counts}, *w = &related;
 	AL_ARENA(scratch);
 
 	al_paper_grid_init(&w->grid, sheet, is_turned, w->out->arena, &scratch);
@@ -364,7 +366,6 @@ static void relate(struct al_related *w, const struct al_paper_sheet *sheet, boo
 	}
 	w->found = al_new_array(&scratch, struct al_paper_relation, 2 * w->grid.n_columns);
 	w->is_found = al_new_array(&scratch, bool, 2 * w->grid.n_columns);
-	w->n_found = 0;
 	w->is_told = al_new_array(&scratch, bool, w->grid.n_rows);
 	w->is_aggregate = al_new_array(&scratch, bool, w->grid.n_columns);
 	for (size_t k = 0; k < w->grid.n_columns; k++) {
@@ -385,11 +386,10 @@ void al_paper_relate(const struct al_paper_sheet *sheet, struct al_paper_finding
 {
 	const size_t n_rows = sheet->table->n_rows - sheet->n_heads,
 		     n_columns = sheet->table->n_columns;
-	struct al_related w = {.out = out, .counts = counts};
 
 	if (n_rows < LEAST_ROWS || n_rows > MOST_ROWS || n_columns > MOST_TERMS)
 		return;
-	relate(&w, sheet, false);
+	relate(sheet, false, out, counts);
 	if (n_rows <= MOST_TURNED)
-		relate(&w, sheet, true);
+		relate(sheet, true, out, counts);
 }
