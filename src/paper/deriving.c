@@ -185,7 +185,7 @@ static const char *list_subjects(const struct al_deriving *d)
 		const struct al_paper_subject *s = d->cells[i]->subject;
 		bool is_new = true;
 		for (size_t k = 0; k < n; k++)
-			is_new = is_new && seen[k] != s;
+			is_new = is_new && strcmp(seen[k]->title, s->title) != 0;
 		has_more |= is_new && n == MOST;
 		if (!is_new || n == MOST)
 			continue;
