@@ -149,7 +149,7 @@ static bool is_telling(const struct al_deriving *d)
 	const bool is_guess = fit->reading.tokens > 0;
 
 	return fit->n_fit > 0 && fit->evidence > (is_guess ? 3 : 1) + fit->reading.penalty
-		&& (!is_guess || fit->n_fit >= 3) && fit->n_fit >= fit->n_other;
+		&& fit->n_fit >= fit->n_other;
 }
 
 /* "7B" of a model of 7.6 billion parameters is its name. */

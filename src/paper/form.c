@@ -26,7 +26,7 @@ static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relati
 {
 	if (r->left)
 		return false;
-	for (size_t k = r->a < r->b ? r->a : r->b; k <= (r->a < r->b ? r->b : r->a); k++)
+	for (size_t k = 0; k < 2 * g->n_columns; k++)
 		if (al_paper_form_is_source(r, k) && !g->columns[k].is_whole)
 			return false;
 	return g->columns[r->t].is_whole;
@@ -166,7 +166,7 @@ static bool fit_rest(const struct al_paper_grid *g, struct al_paper_relation *r,
 			continue;
 		const double sum = a->value + t->value, half = a->half + t->half + 1e-9;
 		const double of = fabs(sum - 1) < half ? 1 : fabs(sum - 100) < half ? 100 : sum;
-		r->is_plain = (of == 1 || of == 100) && half < 0.11 * of;
+		r->is_plain = of == 1 || of == 100;
 		r->factor = (struct al_paper_range){of, of};
 		return r->is_plain || (is_exact(g, r) && sum >= SMALL);
 	}
@@ -202,8 +202,7 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 					     *t = al_paper_grid_at(g, i, r->t);
 		const double half = rounding_of(g, r, r->a, a);
 		const bool is_multiple = r->form == AL_FORM_MULTIPLE;
-		if (a->value <= a->half || t->value <= t->half || a->half == 0 || t->half == 0
-			|| g->is_summary[i])
+		if (a->value <= a->half || t->value <= t->half || g->is_summary[i])
 			continue;
 		const double least = a->value - half, most = a->value + half;
 		const double low = (t->value - t->half) * (is_multiple ? 1 / most : least),

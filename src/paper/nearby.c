@@ -180,7 +180,7 @@ static size_t distance(const struct search *c, const struct al_operand *of)
 /* "8 %" is of its own sentence: of many numbers some two would give it. */
 static bool may_be(const struct search *c, const struct al_operand *of)
 {
-	return of->place != c->said.place && !(c->is_before && of->place > c->said.place)
+	return !(c->is_before && of->place > c->said.place)
 		&& (of->place >= c->first || al_significant_digits(&c->said.word) > 1)
 		&& (of->word.value != c->said.word.value
 			|| (c->is_joined && of->word.kind != c->said.word.kind));

@@ -135,11 +135,6 @@ static bool any(struct al_paper_cell *const *cells, size_t n,
 	return false;
 }
 
-static bool lacks_bytes(const struct al_paper_cell *cell)
-{
-	return cell->bytes == 0 && cell->meaning >= AL_MEANS_WEIGHTS;
-}
-
 static bool lacks_tokens(const struct al_paper_cell *cell)
 {
 	return cell->tokens == 0 && cell->meaning == AL_MEANS_CACHE;
@@ -209,12 +204,11 @@ struct al_paper_fit al_paper_best_reading(struct al_paper_cell *const *cells, si
 	enum al_paper_gb gb)
 {
 	struct al_paper_fit best = {0};
-	const size_t n_bytes = any(cells, n, lacks_bytes) ? N_OF(bytes) : 1;
 	const size_t n_totals = any(cells, n, is_total) ? N_OF(totals) : 1;
 	const bool is_of_token = cells[0]->meaning == AL_MEANS_CACHE_OF_TOKEN
 		&& !is_of_bytes(cells[0]);
 
-	for (size_t i = 0; i < n_bytes; i++)
+	for (size_t i = 0; i < N_OF(bytes); i++)
 		for (size_t k = 0; k < n_totals; k++)
 			for (size_t e = 0; e < (is_of_token ? N_OF(flags) : 1); e++)
 				try_tokens(&best, cells, n,

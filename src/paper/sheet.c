@@ -129,7 +129,7 @@ static void read_meaning(const struct al_paper_sheet *s, struct al_paper_head *h
 					      : al_paper_subject_find(s->subjects, cut);
 		const struct al_paper_heads *known = al_paper_meaning(&s->subjects->vocabulary,
 			s->arena, lines[i]);
-		if (known->meaning == AL_MEANS_NOTHING && unit) /* "KV GB" */
+		if (unit) /* "KV GB" */
 			known = al_paper_meaning(&s->subjects->vocabulary, s->arena, cut);
 		head->meaning = known->meaning;
 		head->size = known->size;

@@ -287,7 +287,7 @@ static void judge_of_pair(struct al_related *w, struct al_paper_relation r)
 
 	r.a = r.form == AL_FORM_PERCENT ? first : second;
 	r.b = first + second - r.a;
-	w->named |= *w->grid.columns[r.t].unit == '%' ? AL_BIT(PERCENT) : 0;
+	w->named |= AL_BIT(PERCENT);
 	if (isfinite(w->grid.columns[second].least) && w->grid.columns[second].is_whole)
 		judge(w, r);
 	w->named = named;
@@ -344,8 +344,7 @@ static void judge_all(struct al_related *w)
 		const size_t t = k < w->grid.n_columns ? k : 3 * w->grid.n_columns - 1 - k;
 		w->named = w->forms[t];
 		const bool is_wanted = w->named || w->pass != AL_PASS_IS_NAMED;
-		if (!is_wanted || is_label(w, t) || !isfinite(w->grid.columns[t].least)
-			|| (w->grid.columns[t].span == 0 && !w->named))
+		if (!is_wanted || is_label(w, t) || (w->grid.columns[t].span == 0 && !w->named))
 			continue;
 		al_paper_bases_look(&w->bases, &w->grid, t);
 		judge_column(w, t);
