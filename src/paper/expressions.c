@@ -119,7 +119,7 @@ static bool find_before(const struct al_sentence *s, size_t first,
 	i -= !is_whole;
 	while (i > 1 && s->words[i - 1].kind == AL_WORD_LETTERS)
 		i--;
-	return i > 0 && read_claim(s, i - 1, out);
+	return i > 0 && begins_here(s, i - 1) && read_claim(s, i - 1, out);
 }
 
 /* ---- judging ---- */
