@@ -318,6 +318,42 @@ static void refuses_what_has_no_color(void **state)
 	al_table_finish(&table);
 }
 
+/* Two cells of a map in two hues, from -1 to 1: how many lines are drawn. */
+static size_t count_lines(double value)
+{
+	struct al_figure figure = map;
+	struct al_table table;
+	struct al_text text;
+	size_t n = 0;
+
+	fill_cells(&table);
+	for (int i = 0; i < 6; i++)
+		al_cell_set_real(&table.rows[i][2], i ? 0.5 : value);
+	figure.is_diverging = true;
+	figure.color.has_min = figure.color.has_max = true;
+	figure.color.min = -1;
+	figure.color.max = 1;
+	al_text_init(&text);
+	assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, &text, NULL));
+	for (const char *at = text.data; (at = strstr(at, "stroke-width")); at++)
+		n++;
+	al_text_finish(&text);
+	al_table_finish(&table);
+	return n;
+}
+
+/* Of a hundred steps those below 46 have one; zero is at 50. */
+static void negative_cells_have_a_dash(void **state)
+{
+	const size_t n = count_lines(0.1);
+
+	(void)state;
+	assert_int_equal(count_lines(0), n);
+	assert_int_equal(count_lines(-0.08), n);
+	assert_int_equal(count_lines(-0.1), n + 1);
+	assert_int_equal(count_lines(-1), n + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +365,7 @@ int main(void)
 		cmocka_unit_test(groups_stand_on_lines),
 		cmocka_unit_test(ramps_say_more_and_less),
 		cmocka_unit_test(refuses_what_has_no_color),
+		cmocka_unit_test(negative_cells_have_a_dash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
