@@ -46,9 +46,8 @@ static bool find_step(const struct al_sentence *s, const struct al_paper_step *s
 }
 
 /* Of "~190" only two digits are sure. */
-static double about_half(const struct al_sentence *s, size_t at)
+static double about_half(const struct al_sentence *s, size_t at, const struct al_word *word)
 {
-	const struct al_word *word = &s->words[at];
 	const double scale = word->scale > 0 ? word->scale : 1, count = rint(word->value / scale);
 	double unit = 10;
 
@@ -79,7 +78,8 @@ static bool read_form(const struct al_sentence *s, size_t at, const struct al_pa
 	if (!form->is_share)
 		al_word_share_unit(&numbers[0], &numbers[1]);
 	for (size_t i = 0; i < 2; i++)
-		numbers[i].half_unit = fmax(numbers[i].half_unit, about_half(s, places[i]));
+		numbers[i].half_unit = fmax(numbers[i].half_unit,
+			about_half(s, places[i], &numbers[i]));
 	*out = (struct al_pair){.before = numbers[!is_old_first],
 		.after = numbers[is_old_first],
 		.first = at,
