@@ -212,6 +212,14 @@ static const struct {
 	{"a.md", "Of 2 + 6 layers, about 75 layers are left.", ""},
 	{"a.md", "from 80 to 60 (25 %)", "1 25 % reproduced\n"},
 	{"a.md", "From 12 heads to 8, one third fewer.", "1 third reproduced\n"},
+	{"a.md", "It goes 12.4 -> 9.1 GB (-26.6 %).", "1 26.6 % reproduced\n"},
+	{"a.md",
+		"It falls from 12.4 to 9.1, 26.6 % lower; it falls from 9.1 to 12.4, 36.3 % lower.",
+		"1 26.6 % reproduced\n1 36.3 % inconsistent\n"},
+	{"a.md", "It falls from 64 to 16 GB, a 4x reduction; 12 instead of 6 heads, 2x more.",
+		"1 4x reproduced\n1 2x reproduced\n"},
+	{"a.md", "From ~190 to 96 GB, 2.02x less.", "1 2.02x consistent\n"},
+	{"a.md", "From ~190 to 96 GB, 2.06x less.", "1 2.06x inconsistent\n"},
 	{"a.md", "It goes from 12.4 to 9.1 (\u221226.6 %).", "1 26.6 % reproduced\n"},
 	{"a.md", "Of 12 dogs and 8 cats (20 animals in total) we speak.", "1 20 reproduced\n"},
 	/* within the rounding of what they are made of, and not */
@@ -541,12 +549,14 @@ static void knows_a_slip(void **state)
 static void reads_prose(void **state)
 {
 	static const char text[] = "Of 18.87M and 19.87M,\n12.58M is near two, 18.87 has no unit;\n"
-				   "14,155,767 and Table 12.58M.1, 85,3701.2.34567 ran together.\n";
+				   "14,155,767 and Table 12.58M.1, 85,3701.2.34567 ran together.\n"
+				   "It has 28.32M.\n";
 	static const struct al_paper_truth truths[] = {
 		{"18.87", "18.87", "M", "18.874368", false},
 		{"12.57", "12.57", "M", "12.57", false},
 		{"12.59", "12.59", "M", "12.59", false},
 		{"14,155,776", "14,155,776", "", "14155776", false},
+		{"28.32", "28.31", "M", "28.311552", true},
 	};
 	struct al_lint_counts counts = {0};
 	struct al_paper paper;
@@ -557,16 +567,19 @@ static void reads_prose(void **state)
 	assert_true(al_paper_parse(&paper, "a.txt", text, strlen(text), NULL));
 	al_arena_init(&arena);
 	al_paper_read_prose(&paper, truths, N_OF(truths), &found, &counts);
-	assert_int_equal(counts.in_prose, 1);
-	assert_int_equal(counts.slips, 2);
+	assert_int_equal(counts.in_prose, 2);
+	assert_int_equal(counts.slips, 3);
 	assert_int_equal(counts.gaps, 1);
-	assert_int_equal(found.n, 3);
+	assert_int_equal(found.n, 4);
 	assert_int_equal(found.items[0].line, 1);
 	assert_string_equal(found.items[0].printed, "19.87M");
 	assert_string_equal(found.items[0].note, "erratum? a slip for 18.87M");
 	assert_string_equal(found.items[1].printed, "14,155,767");
 	assert_int_equal(found.items[2].line, 3);
 	assert_null(found.items[2].verdict);
+	assert_string_equal(found.items[3].printed, "28.32M");
+	assert_string_equal(found.items[3].expected, "28.311552");
+	assert_string_equal(found.items[3].note, "as in the table");
 	al_arena_finish(&arena);
 	al_paper_finish(&paper);
 }
