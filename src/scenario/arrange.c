@@ -26,6 +26,7 @@ static const char *name_of(const struct al_cell *cell, struct al_arena *arena)
 /* ---- sorting ---- */
 
 struct sorted {
+	struct al_cell *row;
 	const struct al_cell *by;
 	size_t block, place; /* rows stay in their block; equal ones keep their order */
 	bool descends;
@@ -70,14 +71,12 @@ static void sort(const struct al_arrangement *wanted, struct al_table *table)
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const bool is_new = i > 0 && has_blocks
 			&& compare_cells(table->rows[i], table->rows[i - 1]) != 0;
-		rows[i] = (struct sorted){&table->rows[i][column],
+		rows[i] = (struct sorted){table->rows[i], &table->rows[i][column],
 			i ? rows[i - 1].block + is_new : 0, i, wanted->sort_descends};
 	}
-	struct al_cell **cells = al_new_array(&table->arena, struct al_cell *, table->n_rows);
 	qsort(rows, table->n_rows, sizeof(*rows), by_block);
 	for (size_t i = 0; i < table->n_rows; i++)
-		cells[i] = table->rows[rows[i].place];
-	memcpy(table->rows, cells, table->n_rows * sizeof(*cells));
+		table->rows[i] = rows[i].row;
 }
 
 /* ---- pivoting ---- */
