@@ -261,7 +261,7 @@ bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struc
 		return true;
 	if (!find(catalog, AL_CATALOG_RECIPES, recipe->like, &like, err))
 		return al_in(err, "recipe %s: like", recipe->name);
-	if (like->n_working == 0)
+	if (like->like || like->n_working == 0)
 		return al_fail(err, AL_EINPUT,
 			"recipe %s: like: recipe %s has no working set of its own", recipe->name,
 			like->name);
