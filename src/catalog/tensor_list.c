@@ -180,8 +180,7 @@ static bool add(const struct run *run, struct al_model_item **items, size_t *n, 
 		return true;
 	}
 	if (__builtin_add_overflow(equal->copies, item->copies, &equal->copies))
-		return al_fail(err, AL_EINPUT, "%s: its loops make more than 2^63 copies",
-			item->name);
+		return al_fail(err, AL_EINPUT, "the loops make more than 2^63 copies");
 	equal->active_copies += item->active_copies;
 	return true;
 }
