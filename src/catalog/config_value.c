@@ -18,7 +18,7 @@ struct reading {
 
 static bool read_flag(const struct reading *r, const struct al_item *node, int64_t *out)
 {
-	bool is_true = false;
+	bool is_true;
 
 	if (!al_json_boolean(r->doc, node, &is_true, r->err))
 		return false;
@@ -463,7 +463,7 @@ bool al_config_read(const struct al_config *config, const struct al_item *node,
 	const struct reading r = {config, config->doc, key, al_json_key(node), err};
 	struct al_settings *settings = config->settings;
 	const char *origin = al_format(&settings->arena, "%s: %s", config->origin, r.name), *word;
-	int64_t number = 0;
+	int64_t number;
 
 	switch (key->type) {
 	case AL_CONFIG_LIST:

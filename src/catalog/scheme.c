@@ -38,21 +38,16 @@ enum { MOST_ITEMS = 64 };
 
 /* ---- additional tensors of a converted one ---- */
 
-/* A format by name, or bits of a number; neither is the format of what isn't converted. */
-static bool check_format(struct al_reader *reader, const struct al_item *object, const char *dtype,
-	const struct al_formula *other, struct al_error *err)
-{
-	return !dtype || !other
-		|| al_json_fail(reader->doc, object, err, "expected either \"dtype\" or \"bits\"");
-}
-
 static bool check_beside(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
 	struct al_scheme_tensor *tensor = record;
 
+	(void)context;
+	(void)object;
+	(void)err;
 	tensor->entry.kind = AL_TENSOR_SCALE;
-	return check_format(context, object, tensor->entry.dtype, tensor->bits, err);
+	return true;
 }
 
 #define AT(member) offsetof(struct al_scheme_tensor, member)
@@ -72,19 +67,6 @@ static const struct al_record beside_record = {
 
 /* ---- rules ---- */
 
-static bool check_rule(void *context, const struct al_item *object, void *record,
-	struct al_error *err)
-{
-	const struct al_scheme_rule *rule = record;
-	struct al_reader *reader = context;
-
-	const struct al_formula *other = rule->dtype_of ? rule->dtype_of : rule->bits;
-
-	if (!rule->dtype && !other)
-		return al_json_fail(reader->doc, object, err, "expected \"dtype\" or \"bits\"");
-	return check_format(reader, object, rule->dtype, other, err);
-}
-
 #define AT(member) offsetof(struct al_scheme_rule, member)
 static const struct al_field rule_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
@@ -98,7 +80,6 @@ static const struct al_field rule_fields[] = {
 static const struct al_record rule_record = {
 	.fields = AL_FIELDS(rule_fields),
 	.size = sizeof(struct al_scheme_rule),
-	.check = check_rule,
 };
 
 /* ---- what the files declare of the cache ---- */
