@@ -253,6 +253,7 @@ static void an_entry_has_defaults(void **state)
 	"\"delta\": {\"inputs\": [" inputs "], \"taps\": [\"W\", \"W\", \"W\"], \"beta\": " \
 	"\"W\", \"alpha\": \"W\", \"step\": \"W\", \"rate\": \"W\", \"norm\": \"W\", " \
 	"\"gate\": \"W\", \"output\": \"W\"}"
+#define ACROSS(norm) "\"across\": {\"norm\": [" norm "], \"weight\": \"W\", \"bias\": \"W\"}"
 #define CONVOLUTION(inputs) \
 	"\"convolution\": {\"inputs\": [" inputs "], \"taps\": \"W\", \"gate\": \"W\", " \
 	"\"output\": \"W\"}"
@@ -335,6 +336,13 @@ static const struct refusal {
 		"queries, keys and values in both"},
 	{WITH("\"pass\": {" DELTA("\"W\", \"W\", \"V\"") "}"),
 		"v.json:1:38: \"W\" is none of the variant's tensors"},
+	{WITH("\"pass\": {" ACROSS("\"W\", \"W\", \"W\"") "}"),
+		"v.json:1:58: found 3 names, expected those of scale, bias, mean and variance"},
+	{WITH("\"pass\": {" ACROSS("\"W\", \"W\", \"W\", \"W\", \"W\"") "}"),
+		"v.json:1:58: found 5 names, expected those of scale, bias, mean and variance"},
+	{WITH("\"pass\": {" ACROSS("\"W\", \"W\", \"W\", \"W\"") "}"),
+		"v.json:1:38: expected \"query\", \"key\", \"value\" and \"output\", or \"delta\" "
+		"or \"convolution\" alone"},
 	{WITH("\"pass\": {" CONVOLUTION("\"W\"") "}"),
 		"v.json:1:54: expected two names in \"inputs\", of what is multiplied"},
 	{WITH("\"pass\": {" CONVOLUTION("\"W\", \"W\"") ", " DELTA("\"W\", \"W\", \"W\"") "}"),
@@ -427,6 +435,37 @@ static bool find_family(const char *name, struct al_error *err)
 	const struct al_family *family;
 
 	return al_catalog_family(catalog, name, &family, err);
+}
+
+/* A recipe that is like `other`. */
+static void check_like(const char *other, const char *message)
+{
+	char path[] = "/tmp/attnledger-catalog-XXXXXX";
+	int file = mkstemp(path);
+	struct al_error err = {0};
+	AL_TEXT(text);
+
+	al_text_addf(&text,
+		"{\"name\": \"r\", \"like\": \"%s\", \"weights\": [2], \"gradients\": [], "
+		"\"optimizer\": [4], \"activations\": {\"ledger\": \"flash\"}}",
+		other);
+	assert_true(file >= 0);
+	assert_int_equal(write(file, text.data, text.length), text.length);
+	close(file);
+	assert_int_equal(find_recipe(path, &err), !message);
+	unlink(path);
+	if (message)
+		assert_string_equal(err.message, message);
+}
+
+static void recipes_are_like_one_with_a_working_set(void **state)
+{
+	(void)state;
+	check_like("bf16", NULL);
+	check_like("fp32", "recipe r: like: recipe fp32 has no working set of its own");
+	check_like("smith2022", "recipe r: like: recipe smith2022 has no working set of its own");
+	check_like("smith2020",
+		"recipe r: like: unknown recipe \"smith2020\" (did you mean \"smith2022\"?)");
 }
 
 static const struct {
@@ -573,6 +612,7 @@ int main(void)
 		cmocka_unit_test(reads_an_entry_whole),
 		cmocka_unit_test(an_entry_has_defaults),
 		cmocka_unit_test(refuses_variants),
+		cmocka_unit_test(recipes_are_like_one_with_a_working_set),
 		cmocka_unit_test(unknown_names_and_paths),
 		cmocka_unit_test(a_path_is_not_a_built_in),
 		cmocka_unit_test(refuses_recipes_and_models),

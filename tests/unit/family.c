@@ -680,10 +680,18 @@ static void experts_are_active_in_part(void **state)
 
 static void tensor_lists_are_bounded(void **state)
 {
-	static const struct refusal cases[] = {
-		{"{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
+	static const struct {
+		bool by_name;
+		const char *text, *message; /* NULL: it's taken */
+	} cases[] = {
+		{true, "{\"width\": 8, \"layers\": 60000, \"experts\": 900000000000}",
 			"layers.{layer}.experts.{expert}.up.weight: the loops take more than "
 			"262144 iterations"},
+		/* 2^53 - 1 experts in each of 1,024 or 1,025 equal layers */
+		{false, "{\"width\": 8, \"layers\": 1537, \"experts\": 9007199254740991}", NULL},
+		{false, "{\"width\": 8, \"layers\": 1538, \"experts\": 9007199254740991}",
+			"layers.{layer}.experts.{expert}.up.weight: the loops make more than 2^63 "
+			"copies"},
 	};
 	struct al_settings settings;
 	struct al_tensor_list tensor_list;
@@ -692,9 +700,13 @@ static void tensor_lists_are_bounded(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_error err = {0};
 		must(configure(TINY, cases[i].text, &settings, &err), &err);
-		assert_false(al_tensor_list_init(&tensor_list, catalog, find_family(TINY),
-			&settings, true, &err));
-		assert_string_equal(err.message, cases[i].message);
+		const bool is_taken = al_tensor_list_init(&tensor_list, catalog, find_family(TINY),
+			&settings, cases[i].by_name, &err);
+		assert_int_equal(is_taken, cases[i].message == NULL);
+		if (is_taken)
+			al_tensor_list_finish(&tensor_list);
+		else
+			assert_string_equal(err.message, cases[i].message);
 		al_settings_finish(&settings);
 	}
 }
@@ -706,12 +718,19 @@ static void tensor_lists_are_bounded(void **state)
 #define STORED(more) MODULE("\"stored\": [{\"name\": \"w\", " more "}]")
 #define TENSOR(more) FAMILY("\"tensors\": [{\"name\": \"w\", \"shape\": [1], " more "}]")
 
+#define FORWARD_WITH(modules, kind, feed_forward, tokens, more) \
+	FAMILY("\"modules\": [" modules "], \"tensors\": [{\"name\": \"w\", \"part\": " \
+	       "\"embedding\", \"shape\": [1]}], \"forward\": {\"kind\": \"" kind "\", \"norm\": " \
+	       "{\"kind\": \"rms\", \"epsilon\": 1}, \"attention\": {}, " \
+	       "\"feed_forward\": " feed_forward more ", \"embedding\": {\"tokens\": " tokens \
+	       "}}")
+#define ONE_MODULE "{\"name\": \"a\", \"variant\": \"mha\"}"
+#define PLAIN "{\"up\": \"w\", \"down\": \"w\", \"activation\": \"relu\"}"
+#define LAST ", \"last\": {\"head\": \"w\"}"
 #define FORWARD(tokens, last) \
-	FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mha\"}], \"tensors\": [{\"name\": " \
-	       "\"w\", \"part\": \"embedding\", \"shape\": [1]}], \"forward\": {\"kind\": " \
-	       "\"decoder\", \"norm\": {\"kind\": \"rms\", \"epsilon\": 1}, \"attention\": {}, " \
-	       "\"feed_forward\": {\"up\": \"w\", \"down\": \"w\", \"activation\": " \
-	       "\"relu\"}, \"last\": " last ", \"embedding\": {\"tokens\": " tokens "}}")
+	FORWARD_WITH(ONE_MODULE, "decoder", PLAIN, tokens, ", \"last\": " last)
+#define FEED(feed_forward, more) \
+	FORWARD_WITH(ONE_MODULE, "decoder", feed_forward, "\"w\"", LAST more)
 
 static const struct refusal families[] = {
 	{"{\"name\": \"f\"}", ":1:1: key \"model_types\" is missing"},
@@ -784,6 +803,13 @@ static const struct refusal families[] = {
 		":1:136: found 1 items, expected a tensor's name and a width"},
 	{STORED("\"fused\": {\"repeat\": 1, \"of\": [[\"W_q\", 1]]}"),
 		":1:136: variant mha: unknown tensor \"W_q\" (did you mean \"W_Q\"?)"},
+	{STORED("\"fused\": {\"repeat\": 1, \"of\": []}"), ":1:115: \"of\" names no tensors"},
+	{STORED("\"is\": \"W_Q\", \"heads\": 2, \"apart\": true"),
+		":1:140: \"apart\" also needs \"heads\" and the order \"in,out\""},
+	{STORED("\"is\": \"W_Q\", \"order\": \"in,out\", \"apart\": true"),
+		":1:147: \"apart\" also needs \"heads\" and the order \"in,out\""},
+	{STORED("\"heads\": 2, \"fused\": {\"repeat\": 1, \"of\": [[\"W_Q\", 1]]}"),
+		":1:115: \"heads\" also needs \"is\": it splits the heads of one tensor"},
 	{TENSOR("\"part\": \"ffn\""),
 		":1:85: unknown part \"ffn\" (known: embedding, attention, feed_forward, norm, "
 		"other, head)"},
@@ -833,6 +859,20 @@ static const struct refusal families[] = {
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"or_length\": 3}}"),
+		":1:83: only a list has an \"or_length\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"indices\", \"or_length\": "
+		"3}}"),
+		":1:102: only a list has an \"or_length\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"list\", \"others\": "
+		"\"is_full\"}}"),
+		":1:96: only indices have \"others\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"indices\", \"words\": "
+		"[\"full\"]}}"),
+		":1:98: only a list has \"words\""},
+	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"list\", \"of\": "
+		"\"d_model\"}}"),
+		":1:92: found \"of\": \"d_model\", expected a list of millionths"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"times\"}}"),
 		":1:56: found no \"of\""},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"of\": \"d_model\"}}"),
@@ -843,30 +883,126 @@ static const struct refusal families[] = {
 		":1:344: found 1 names, expected those of a weight and a bias"},
 	{FORWARD("{\"weight\": \"w\", \"wen\": 1}", "{\"head\": \"w\"}"),
 		":1:367: unknown key \"wen\" (did you mean \"when\"?)"},
+	{FEED("{\"down\": \"w\", \"activation\": \"relu\"}", ""),
+		":1:249: expected \"down\", and either \"up\" or \"gate_up\" (both in one)"},
+	{FEED("{\"down\": \"w\", \"up\": \"w\", \"gate_up\": \"w\", \"activation\": \"relu\"}", ""),
+		":1:249: expected \"down\", and either \"up\" or \"gate_up\" (both in one)"},
+	{FEED("{\"activation\": \"relu\"}", ""),
+		":1:157: expected \"down\" in \"feed_forward\", or \"experts\""},
+	{FEED("{\"activation\": \"relu\"}",
+		 ", \"experts\": {\"router\": \"w\", \"count\": 2, \"active\": 1, \"up\": \"w\"}"),
+		":1:307: expected \"down\", and either \"up\" or \"gate_up\" (both in one)"},
+	{FEED("{\"activation\": \"relu\"}",
+		 ", \"experts\": {\"router\": \"w\", \"count\": 2, \"active\": 1, \"up\": \"w\", "
+		 "\"down\": \"w\", \"shared\": {\"down\": \"w\"}}"),
+		":1:382: expected \"down\", and either \"up\" or \"gate_up\" (both in one)"},
+	{FEED(PLAIN, ", \"when\": 1"), ":1:157: \"when\" also needs \"only\""},
+	{FORWARD_WITH(ONE_MODULE, "encoder", PLAIN, "\"w\"", LAST),
+		":1:157: an encoder has a \"head\" in \"masked\" alone"},
+	{FORWARD_WITH(ONE_MODULE ", {\"name\": \"b\", \"variant\": \"mha\"}", "decoder", PLAIN,
+		 "\"w\"", LAST),
+		":1:190: the family has modules \"a\" and \"b\": name one, or make them exclusive "
+		"with \"when\""},
 	{TENSOR("\"part\": \"norm\", \"when\": \"exprt > 1\", \"for\": {\"expert\": 2}"),
 		":1:101: column 1: unknown symbol \"exprt\" (did you mean \"expert\"?)"},
 };
 
+/* What reading a family's file with this text says, behind the file's name. */
+static void check_family(const char *text, const char *message)
+{
+	char path[] = "/tmp/attnledger-family-XXXXXX";
+	int file = mkstemp(path);
+	struct al_catalog *own = al_catalog_create();
+	const struct al_forward *forward;
+	const struct al_family *family;
+	struct al_error err = {0};
+	const size_t length = strlen(text);
+
+	assert_true(file >= 0);
+	assert_int_equal(write(file, text, length), length);
+	close(file);
+	assert_false(al_catalog_family(own, path, &family, &err)
+		&& al_catalog_forward(own, family, &forward, &err));
+	unlink(path);
+	assert_memory_equal(err.message, path, strlen(path));
+	assert_string_equal(err.message + strlen(path), message);
+	assert_int_equal(err.status, AL_EINPUT);
+	al_catalog_destroy(own);
+}
+
 static void refuses_families(void **state)
 {
+	(void)state;
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		check_family(families[i].text, families[i].message);
+}
+
+/* As many keys as one object may have, all unknown, and one more. */
+static void differences_are_bounded(void **state)
+{
+	AL_TEXT(text);
+
+	(void)state;
+	al_text_add(&text, "{\"name\": \"f\", \"like\": \"gpt2\"");
+	for (int i = 0; i < 1024 - 1; i++)
+		al_text_addf(&text, ", \"k%d\": 1", i);
+	al_text_add(&text, "}");
+	check_family(text.data,
+		":1:37: unknown key \"k0\" (known: name, title, model_types, source, components, "
+		"config, class, architectures, prefixes, spellings, modules, tensors, apart, "
+		"dropout, forward, bare_norms, gguf, hub)");
+	text.length--;
+	al_text_add(&text, ", \"k\": 1}");
+	check_family(text.data, ":1:1: found 1025 differences, expected at most 1024");
+}
+
+/* ---- what a config must give ---- */
+
+static void keys_without_defaults_are_asked_for(void **state)
+{
+	static const struct {
+		const char *type, *expected;
+	} types[] = {
+		{"whole", "a whole number"},
+		{"boolean", "true or false"},
+		{"word", "a string"},
+		{"list", "a list"},
+		{"indices", "a list of layers"},
+		{"size", "a whole number or an object"},
+		{"layers", "a whole number or a pattern"},
+		{"millionths", "a decimal"},
+		{"entries", "a list"},
+		{"times\", \"of\": \"d_model", "a decimal"},
+		{"group", "a whole number or -1"},
+		{"context", "a whole number"},
+	};
 	char path[] = "/tmp/attnledger-family-XXXXXX";
 	int file = mkstemp(path);
 
 	(void)state;
 	assert_true(file >= 0);
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		struct al_catalog *own = al_catalog_create();
-		const struct al_forward *forward;
+		struct al_settings settings;
 		const struct al_family *family;
 		struct al_error err = {0};
-		size_t length = strlen(families[i].text);
+		struct al_json doc;
+		AL_TEXT(text);
+		al_text_addf(&text,
+			FAMILY("\"config\": {\"seq\": {\"key\": \"k\", \"type\": \"%s\"}}"),
+			types[i].type);
 		assert_int_equal(ftruncate(file, 0), 0);
-		assert_int_equal(pwrite(file, families[i].text, length, 0), length);
-		assert_false(al_catalog_family(own, path, &family, &err)
-			&& al_catalog_forward(own, family, &forward, &err));
-		assert_memory_equal(err.message, path, strlen(path));
-		assert_string_equal(err.message + strlen(path), families[i].message);
-		assert_int_equal(err.status, AL_EINPUT);
+		assert_int_equal(pwrite(file, text.data, text.length, 0), text.length);
+		must(al_catalog_family(own, path, &family, &err)
+				&& al_json_parse(&doc, "c.json", "{}", 2, &err),
+			&err);
+		al_settings_init(&settings, own);
+		assert_false(al_family_settings(family, &doc, doc.root, "c.json", &settings, &err));
+		assert_string_equal(err.message,
+			al_format(&settings.arena, "c.json:1:1: key \"k\" is missing, expected %s",
+				types[i].expected));
+		al_settings_finish(&settings);
+		al_json_finish(&doc);
 		al_catalog_destroy(own);
 	}
 	close(file);
@@ -883,6 +1019,8 @@ int main(void)
 		cmocka_unit_test(components_have_symbols_of_their_own),
 		cmocka_unit_test(a_config_may_lack_a_tower_but_no_text),
 		cmocka_unit_test(refuses_families),
+		cmocka_unit_test(differences_are_bounded),
+		cmocka_unit_test(keys_without_defaults_are_asked_for),
 		cmocka_unit_test(a_part_is_of_a_default),
 		cmocka_unit_test(a_config_gives_symbols),
 		cmocka_unit_test(lists_hold_words_numbers_and_booleans),

@@ -75,16 +75,53 @@ static void a_regular_expression_begins_the_name(void **state)
 
 static void what_is_not_known_is_refused(void **state)
 {
-	static const char *const patterns[] = {"re:(?!x).*", "re:a{1000}", "re:(a)\\1", "re:(",
-		"re:[", "re:(.*)*", "re:((a|b+)c)+"};
+	static const struct {
+		const char *pattern, *message;
+	} cases[] = {
+		{"re:(?!x).*",
+			"re:(?!x).*: column 4: \"(?\" isn't supported; use only groups, classes "
+			"and repetitions"},
+		{"re:a{1000}",
+			"re:a{1000}: column 5: \"{1\" isn't supported; use only groups, classes "
+			"and repetitions"},
+		{"re:(a)\\1",
+			"re:(a)\\1: column 7: \"\\1\" isn't supported; use only groups, classes "
+			"and repetitions"},
+		{"re:(", "re:( is not a valid regular expression"},
+		{"re:[", "re:[ is not a valid regular expression"},
+		{"re:(.*)*",
+			"re:(.*)*: column 7: \")*\" isn't supported; use only groups, classes and "
+			"repetitions, none within another"},
+		{"re:((a|b+)c)+",
+			"re:((a|b+)c)+: column 12: \")+\" isn't supported; use only groups, "
+			"classes and repetitions, none within another"},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct al_budget budget = {0};
 		struct al_patterns *list = al_patterns_create(&arena, &budget);
-		assert_false(al_patterns_add(list, patterns[i], &err));
+		assert_false(al_patterns_add(list, cases[i].pattern, &err));
+		assert_string_equal(err.message, cases[i].message);
 		al_patterns_finish(list);
 	}
+}
+
+/* Of as many characters as an expression may have, and one more. */
+static void expressions_are_short(void **state)
+{
+	struct al_budget budget = {0};
+	struct al_patterns *list = al_patterns_create(&arena, &budget);
+	char longest[3 + 256 + 2] = "re:";
+
+	(void)state;
+	memset(longest + 3, 'a', 256);
+	assert_true(al_patterns_add(list, longest, &err));
+	longest[3 + 256] = 'a';
+	assert_false(al_patterns_add(list, longest, &err));
+	assert_string_equal(err.message,
+		"the regular expression has 257 characters; the maximum is 256");
+	al_patterns_finish(list);
 }
 
 static void what_costs_too_much_ends(void **state)
@@ -122,6 +159,7 @@ int main(void)
 		cmocka_unit_test(a_glob_covers_a_module),
 		cmocka_unit_test(a_regular_expression_begins_the_name),
 		cmocka_unit_test(what_is_not_known_is_refused),
+		cmocka_unit_test(expressions_are_short),
 		cmocka_unit_test(what_costs_too_much_ends),
 	};
 
