@@ -7,9 +7,6 @@
 
 static const double pixels_per_pt = 300.0 / 72.0;
 
-/* A bound on what a stranger's scenario asks for: 20 inches make 6000 x 6000 pixels. */
-enum { LEAST_PT = 72, MOST_PT = 1440 };
-
 const struct al_color al_color_ink = {0.13, 0.13, 0.13, false};
 const struct al_color al_color_axis = {0.30, 0.30, 0.30, false};
 const struct al_color al_color_grid = {0.90, 0.90, 0.90, false};
@@ -108,10 +105,10 @@ static void make_context_of(struct al_canvas *canvas)
 
 static bool check_size(double size_pt, const char *what, struct al_error *err)
 {
-	if (size_pt >= LEAST_PT && size_pt <= MOST_PT)
+	if (size_pt >= AL_FIGURE_LEAST_PT && size_pt <= AL_FIGURE_MOST_PT)
 		return true;
 	return al_fail(err, AL_EINPUT, "a figure's %s is %g pt, expected %d to %d", what, size_pt,
-		LEAST_PT, MOST_PT);
+		AL_FIGURE_LEAST_PT, AL_FIGURE_MOST_PT);
 }
 
 static bool check_status(cairo_status_t status, struct al_error *err)

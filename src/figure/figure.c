@@ -4,7 +4,6 @@
 #include "figure/mark.h"
 
 static const double least_height_pt = 24; /* of a frame, where the page's height is given */
-static const double most_height_pt = 2880; /* of a page */
 
 /* A layout in which two texts overlap is refused, whichever part of the layout placed them. */
 static bool check_text(const struct al_scene *scene, struct al_error *err)
@@ -108,7 +107,7 @@ static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct
 	double height = figure->height_pt;
 
 	if (figure->is_horizontal && height == 0)
-		for (height = height_of_bars(plot) + around_pt; height < most_height_pt;
+		for (height = height_of_bars(plot) + around_pt; height < AL_FIGURE_MOST_PT;
 			height *= 1.08)
 			if (draw_page(plot, round(height), height_of_bars(plot), format, out, NULL))
 				return true;

@@ -39,6 +39,10 @@ struct al_reference_line {
 
 enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKED = 8 };
 
+/* Widths and heights, also of what a stranger's scenario asks for: 20 inches make 6000 x 6000
+ * pixels. */
+enum { AL_FIGURE_LEAST_PT = 72, AL_FIGURE_MOST_PT = 1440 };
+
 /* Ticks that an axis may ask for, and the bytes of a name with its end. */
 enum { AL_FIGURE_MOST_TICKS = 32, AL_FIGURE_TICK_NAME = 40 };
 

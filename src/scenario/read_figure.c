@@ -132,9 +132,9 @@ static bool read_points(void *context, const struct al_item *node, void *out, st
 	double *points = out;
 
 	return al_json_real(&s->doc, node, points, err)
-		&& ((*points >= 72 && *points <= 2880)
-			|| al_json_fail(&s->doc, node, err, "found %g pt, expected 72 to 2880",
-				*points));
+		&& ((*points >= AL_FIGURE_LEAST_PT && *points <= AL_FIGURE_MOST_PT)
+			|| al_json_fail(&s->doc, node, err, "found %g pt, expected %d to %d",
+				*points, AL_FIGURE_LEAST_PT, AL_FIGURE_MOST_PT));
 }
 
 /* "column", "page" or points. */
