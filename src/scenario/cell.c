@@ -56,8 +56,6 @@ bool al_scenario_cell_evaluate(struct al_scenario_cell *cell, const struct al_fo
 
 	if (!al_formula_eval(formula, scope, &value, err))
 		return *is_missing && al_scenario_cell_set_missing(cell);
-	if (value.kind == AL_VALUE_WORD)
-		return al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
 	al_value_get(&value, cell->number);
 	cell->kind = AL_SCENARIO_NUMBER;
 	return true;
