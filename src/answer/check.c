@@ -66,7 +66,7 @@ static void add_claim(const struct page *p, size_t row, enum al_verdict verdict)
 		cell_of(p, row, "id"), al_verdict_names[verdict], is_printed ? "" : " (",
 		is_printed ? "" : kind, is_printed ? "" : ")");
 
-	if (verdict == AL_REPRODUCED) {
+	if (verdict == AL_REPRODUCED && !note) {
 		add_line(p, 0,
 			al_format(p->arena, "%s, %s%s%s", head, where ? where : "",
 				where ? ", " : "", compare(p, row)));
@@ -166,9 +166,6 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			"%zu of the %zu matching numbers would also match with the last digit one "
 			"higher",
 			counts->indifferent, counts->equalities);
-	if (counts->wrong_errata)
-		al_table_warn(table, "%zu listed errata are consistent after all",
-			counts->wrong_errata);
 }
 
 /* "; 21 wrong, all of them listed errata". A number that another reading explains holds. */
@@ -212,7 +209,9 @@ static const char *say(struct al_arena *arena, const struct al_check_counts *cou
 		unknown ? al_format(arena, "; %s can't be derived",
 			al_claim_count(arena, "underivable", unknown))
 			: "",
-		errata ? al_format(arena, "; %s listed as errata hold after all",
+		errata ? al_format(arena,
+			errata == 1 ? "; %s listed as an erratum isn't found wrong"
+				    : "; %s listed as errata aren't found wrong",
 			al_claim_count(arena, "wrong_errata", errata))
 		       : "");
 }
