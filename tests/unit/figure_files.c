@@ -122,6 +122,27 @@ static void png_has_300_dpi(void **state)
 
 /* ---- refusals ---- */
 
+static const struct al_band two_bands[] = {{.low = "low", .high = "high"},
+	{.low = "low", .high = "y"}};
+static const struct al_band own_band[] = {{.one = "high", .other = "high"}};
+static const struct al_band apart_band[] = {{.one = "MHA", .other = "SKV"}};
+static const struct al_ratio no_number[] = {{{.x_value = 20}, {.x_value = 0}, 1}};
+static const struct al_ratio beyond_axes[] = {{{.x_value = 60}, {.x_value = 0}, 1}};
+static const struct al_ratio one_ratio[] = {{{.x = "random"}, {.x = "third"}, 6}};
+static struct al_reference_line long_reference[] = {
+	{5, "a reference line with a label that is longer than the whole figure is wide"}};
+#define INSET \
+	{ \
+		.is_drawn = true, .x_min = 1, .x_max = 2 \
+	}
+
+/* Lines over one another in the axes that `given` sets. */
+#define BANDED(...) \
+	{ \
+		.mark = "line", .x = {.column = "x"}, .y = {.column = "y"}, .series = "name", \
+		__VA_ARGS__ \
+	}
+
 static const struct refusal {
 	const char *of;
 	struct al_figure figure;
@@ -135,8 +156,14 @@ static const struct refusal {
 	{"mhe-figure-1", {.mark = "bar", .x = {.column = "n_heads"}}, "two rows (1 and 129) for 1"},
 	{"mhe-figure-1", {.mark = "line", .label = "variant"},
 		"\"label\" needs the mark point, found line"},
-	{"mhe-figure-1", {.mark = "line", .width_pt = 5000},
-		"a figure's width is 5000 pt, expected 72 to 1440"},
+	{"mhe-figure-1", {.mark = "line", .width_pt = 71},
+		"a figure's width is 71 pt, expected 72 to 1440"},
+	{"mhe-figure-1", {.mark = "line", .width_pt = 1441},
+		"a figure's width is 1441 pt, expected 72 to 1440"},
+	{"mhe-figure-1", {.mark = "line", .height_pt = 71},
+		"a figure's height is 71 pt, expected 72 to 1440"},
+	{"mhe-figure-1", {.mark = "line", .height_pt = 1441},
+		"a figure's height is 1441 pt, expected 72 to 1440"},
 	{"mhe-figure-1", {.mark = "line", .series = "variant", .y = {.has_min = true, .min = 3e8}},
 		"the y axis runs from 3e+08 to 2.01327e+08, expected a range upwards"},
 	{"mhe-figure-1",
@@ -156,6 +183,116 @@ static const struct refusal {
 		"stacked bars can't have a log axis"},
 	{"negative", {.mark = "line", .x = {.column = "x"}, .y = {.scale = AL_AXIS_LOG}},
 		"the log y axis has the value -9, expected only positive ones"},
+
+	/* what a mark hasn't */
+	{"table-13", {.mark = "line", .n_stacked = 1, .stacked = (const char *const[]){"weights"}},
+		"\"stacked\" needs the mark bar, found line"},
+	{"strands", {.mark = "bar", .strands = {.column = "strand"}},
+		"strands need the mark line, found bar"},
+	{"bands", {.mark = "point", .bands = own_band, .n_bands = 1},
+		"\"bands\" need the mark line, found point"},
+	{"bands", {.mark = "bar", .inset = INSET},
+		"an inset needs the mark line or point, found bar"},
+	{"bands", {.mark = "heatmap", .inset = INSET},
+		"an inset needs the mark line or point, found heatmap"},
+	{"bands", {.mark = "heatmap", .n_ratios = 1},
+		"\"ratios\" need lines, bars or points, found heatmap"},
+	{"bands", {.mark = "bar", .x = {.is_free = true}, .panel = "name"},
+		"a free x axis needs the mark line or point, found bar"},
+	{"bands", {.mark = "heatmap", .x = {.is_free = true}, .panel = "name"},
+		"a free x axis needs the mark line or point, found heatmap"},
+	{"bands", {.mark = "heatmap", .y = {.is_free = true}, .panel = "name"},
+		"a free y axis needs lines, bars or points, found heatmap"},
+	{"bands", {.mark = "line", .x = {.is_free = true}}, "a free axis needs \"panel\""},
+	{"bands", {.mark = "heatmap", .x = {.scale = AL_AXIS_LOG}, .color = {.column = "low"}},
+		"a heatmap can't have a log axis"},
+	{"bands", {.mark = "heatmap", .y = {.scale = AL_AXIS_LOG}, .color = {.column = "low"}},
+		"a heatmap can't have a log axis"},
+	{"mhe-figure-1", {.mark = "line", .series = "n_heads"},
+		"more than 64 series, too many to distinguish"},
+	{"mhe-figure-1", {.mark = "line", .panel = "n_heads"},
+		"more than 96 panels, too many to distinguish"},
+	{"long", {.mark = "bar", .x = {.column = "n_heads"}},
+		"more than 256 values side by side, too many to distinguish"},
+
+	{"names", {.mark = "line", .series = "name"},
+		"the table has no column left for the y axis"},
+	{"names", {.mark = "line", .series = "name", .panel = "count"},
+		"the table has no column left for the x axis"},
+
+	/* bands, insets and ratios */
+	{"bands", BANDED(.bands = two_bands, .n_bands = 2),
+		"two bands of columns (the second from \"low\" to \"y\"); only one is possible"},
+	{"bands", BANDED(.bands = own_band, .n_bands = 1), "a band between \"high\" and itself"},
+	{"scores",
+		{.mark = "line",
+			.series = "variant",
+			.x = {.column = "parameters"},
+			.y = {.column = "glue"},
+			.bands = apart_band,
+			.n_bands = 1},
+		"no band between \"MHA\" and \"SKV\": they share fewer than two values of x"},
+	{"outlier", {.mark = "point", .inset = INSET}, "an inset needs numbers along x"},
+	{"bands",
+		{.mark = "line",
+			.panel = "name",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.inset = INSET},
+		"an inset needs a figure of one panel"},
+	{"bands", BANDED(.width_pt = 90, .height_pt = 90, .inset = INSET),
+		"no room for the inset: use a larger figure or wider axes"},
+	{"negative", {.mark = "line", .x = {.column = "x"}, .ratios = no_number, .n_ratios = 1},
+		"the ratio's end 20: found no number"},
+	{"negative",
+		{.mark = "line",
+			.x = {.column = "x", .has_max = true, .max = 59},
+			.ratios = beyond_axes,
+			.n_ratios = 1},
+		"the ratio 3.7× has an end beyond the axes' limits"},
+	{"outlier",
+		{.mark = "bar",
+			.width_pt = 100,
+			.height_pt = 130,
+			.ratios = one_ratio,
+			.n_ratios = 1},
+		"no room for the ratio 6.562500×: use a larger figure"},
+
+	/* text without room */
+	{"mhe-figure-1", {.mark = "line", .series = "variant", .width_pt = 72, .height_pt = 72},
+		"the text leaves no room to draw in 72 x 72 pt; use a larger figure"},
+	{"bands", {.mark = "line", .panel = "low"},
+		"the text leaves no room to draw in 240 x 336 pt with its panels side by side; use "
+		"a larger figure"},
+	{"names",
+		{.mark = "line",
+			.x = {.column = "count"},
+			.y = {.column = "count"},
+			.series = "name",
+			.legend = true,
+			.width_pt = 72},
+		"the name \"grouped-query attention 1\" takes 118 pt in the legend, expected at "
+		"most "
+		"68"},
+	{"bands",
+		{.mark = "heatmap",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.color = {.column = "low", .title = "a title that is wider than the page"},
+			.width_pt = 72},
+		"the colors' title \"a title that is wider than the page\" leaves no room for "
+		"their "
+		"bar"},
+	{"bands", BANDED(.references = long_reference, .n_references = 1),
+		"no room for the reference line's label \"a reference line with a label that is "
+		"longer than the whole figure is wide\": use a larger figure"},
+	{"crowd",
+		{.mark = "point",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.label = "name",
+			.width_pt = 110},
+		"no room for the label \"model-g\" among 14: use a larger figure or fewer labels"},
 };
 
 static void refuses_what_it_cannot_draw(void **state)

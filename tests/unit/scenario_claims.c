@@ -21,7 +21,9 @@ enum { P_VALUE = 5, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 	"{'key': 'half', 'formula': 'a/b'}]}], " \
 	"'sweeps': [{'id': 's', 'over': {'n_heads': [1, 2], 'd_head': {'from': 1, 'to': 5, " \
 	"'step': 2}}, " \
-	"'measure': ['parameters', 'cache']}],\n'claims': [{'id': 'c', "
+	"'measure': ['parameters', 'cache']}], 'questions': [{'id': 'asked', 'ask': 'count " \
+	"gpt2'}]," \
+	"\n'claims': [{'id': 'c', "
 
 #define PQ "'with': {'p': 'd/mha/p', 'q': 'd/mha/q'}"
 #define AB "'with': {'a': 'd/mha/a', 'b': 'd/mha/b'}"
@@ -304,6 +306,12 @@ static const struct refusal {
 	{"'printed': '(', 'value': 't/mha/formula'",
 		"t.json:2:12: claim c: column 2: the formula ends, expected a number, a symbol or "
 		"\"(\""},
+	{"'printed': '1', 'value': 't/mha/score:c'",
+		"t.json:2:12: claim c: no data for the metric \"c\""},
+	{"'printed': '1', 'value': 'asked/parameters'",
+		"t.json:2:12: claim c: nothing here answers the question \"count gpt2\""},
+	{"'printed': '1', 'value': 'd/mha/a', 'kind': 'statement'",
+		"t.json:2:12: claim c has no number: mark it \"underivable\" and give the reason"},
 	{"'printed': '1'", "t.json:2:12: claim c needs either \"value\" or \"underivable\""},
 	{"'printed': '1', 'value': 'd/mha/a', 'underivable': 'r'",
 		"t.json:2:12: claim c needs either \"value\" or \"underivable\""},

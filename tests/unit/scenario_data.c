@@ -169,6 +169,9 @@ static const struct table_case sets[] = {
 		"t.json:2:77: column \"x\" is already in \"d\""},
 	{"a file and rows", "{" SMALL ",\n'data': [{'id': 'd', 'file': 'd.csv', 'rows': []}]}",
 		"t.json:2:10: expected either \"rows\" or \"file\""},
+	{"a file and columns",
+		"{" SMALL ",\n'data': [{'id': 'd', 'file': 'd.csv', 'columns': []}]}",
+		"t.json:2:30: \"columns\" and \"rows\" can't be combined with \"file\""},
 };
 
 static void reads_data(void **state)
@@ -235,6 +238,8 @@ static const struct table_case sweeps[] = {
 		"t.json:2:32: the sweep goes over no symbol"},
 	{"an empty list", SWEEP("'over': {'n_heads': []}, 'measure': 'total'"),
 		"t.json:2:44: the list of values is empty"},
+	{"no measure", SWEEP("'over': {'n_heads': [1]}, 'measure': []"),
+		"t.json:2:61: the list of measures is empty"},
 	{"an unknown symbol", SWEEP("'over': {'n_haeds': [1]}, 'measure': 'total'"),
 		"t.json:2:44: unknown symbol \"n_haeds\" (did you mean \"n_heads\"?)"},
 	{"an unknown measure", SWEEP("'over': {'n_heads': [1]}, 'measure': 'totals'"),

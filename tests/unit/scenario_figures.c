@@ -144,6 +144,9 @@ static void joins_what_stands_beneath(void **state)
 	"'a', 1, 0], [2, 'a', 2, 3], [3, 'a', 4, 5], [1, 'b', 0, 0], [2, 'b', 8, 9]]}], " \
 	"'figures': [{'id': 'f', 'of': 'l', 'mark': 'line', 'x': 'x', 'series': 's', " rest "}]}"
 
+#define NAME_39 "a name of thirty-nine letters and space"
+#define NAME_40 NAME_39 "s"
+
 static void refuses_what_cannot_be_drawn(void **state)
 {
 	static const struct {
@@ -161,6 +164,13 @@ static void refuses_what_cannot_be_drawn(void **state)
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
 			 "'n_layers', 'color': 'paramters'}"),
 			"paramters"},
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'y': 'parameters', 'x': "
+			 "{'column': 'n_heads', 'ticks': [{'value': 2, 'name': '" NAME_40 "'}]}}"),
+			"a tick's name of more than 39 bytes"},
+		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'y': 'parameters', 'x': "
+			 "{'column': 'n_heads', 'ticks': [{'value': 2, 'name': '" NAME_39
+			 "'}, 2]}}"),
+			"the tick 2 follows 2, expected rising ticks"},
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}, 'panel': 'side'"),
 			"figure \"f\": listing \"sides\" has no row for the panel of row 3"},
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['b']}, 'panel': 'side'"),

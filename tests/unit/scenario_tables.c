@@ -159,6 +159,13 @@ static const struct table_case refusals[] = {
 		"t.json:2:44: unknown basis \"output\" (did you mean \"output_projection\"?)"},
 	{"an unknown recipe", TABLE("'recipe': 'smith2020', 'columns': ['total']"),
 		"t.json:2:34: unknown recipe \"smith2020\" (did you mean \"smith2022\"?)"},
+	{"a measure of rows without a variant",
+		OF_CASES("'rows': 'cases', 'columns': ['d_model', 'parameters']"),
+		"t.json: table \"a\": parameters of a case needs a variant"},
+	{"a variant twice",
+		"{'title': 't', 'variants': ['mha',\n{'use': 'mha', 'n_heads': 2}], 'tables': "
+		"[{'id': 'a', 'columns': ['parameters']}]}",
+		"t.json:2:1: variant \"mha\" appears twice; give one another name with \"as\""},
 	{"saving without a baseline", TABLE("'columns': ['saving']"),
 		"t.json: table \"a\": column \"saving\" needs the key \"baseline\""},
 	{"a plain number has no better",
