@@ -473,6 +473,19 @@ static void gives_the_tokens_of_tokenizer_json(void **state)
 }
 
 /* Of bytes that the vocabulary lacks, where no token is the unknown one. */
+/* "ab" is a pair. */
+static void add_pairs(struct metadata *m)
+{
+	add_text(m, "model", "gpt2");
+	add_text(m, "pre", "gpt-2");
+	begin_list(m, "tokens", TEXT, 3);
+	put_text(m, "a");
+	put_text(m, "b");
+	put_text(m, "ab");
+	begin_list(m, "merges", TEXT, 1);
+	put_text(m, "a b");
+}
+
 static void names_what_has_no_token(void **state)
 {
 	struct metadata m = {.n = 0};
@@ -484,14 +497,7 @@ static void names_what_has_no_token(void **state)
 
 	(void)state;
 	al_text_init(&m.pairs);
-	add_text(&m, "model", "gpt2");
-	add_text(&m, "pre", "gpt-2");
-	begin_list(&m, "tokens", TEXT, 3);
-	put_text(&m, "a");
-	put_text(&m, "b");
-	put_text(&m, "ab");
-	begin_list(&m, "merges", TEXT, 1);
-	put_text(&m, "a b");
+	add_pairs(&m);
 	write_file(&m, path);
 	al_text_finish(&m.pairs);
 	must(al_checkpoint_open(&checkpoint, path, &err), &err);
@@ -541,10 +547,28 @@ static void refuses_what_it_cannot_tell(void **state)
 	add_tokens(&m, "rwkv");
 	refuse(&m, "tokenizer.ggml.model is \"rwkv\", expected llama, gpt2, bert or t5");
 	add_tokens(&m, "gpt2");
-	refuse(&m, "tokenizer.ggml.pre is missing");
+	refuse(&m, "tokenizer.ggml.pre is missing, so words can't be split");
 	add_tokens(&m, "gpt2");
 	add_text(&m, "pre", "jais-9");
-	refuse(&m, "tokenizer.ggml.pre is \"jais-9\", an unsupported pre-tokenizer");
+	refuse(&m,
+		"tokenizer.ggml.pre is \"jais-9\", an unsupported pre-tokenizer; pass token ids "
+		"with --tokens");
+	add_tokens(&m, "gpt2");
+	add_text(&m, "pre", "gpt-2");
+	refuse(&m, "tokenizer.ggml.merges is missing");
+	add_pairs(&m);
+	add_flag(&m, "add_eos_token", true);
+	refuse(&m,
+		"tokenizer.ggml.add_eos_token is true, but tokenizer.ggml.eos_token_id names no "
+		"token");
+	add_pairs(&m);
+	add_flag(&m, "add_bos_token", true);
+	add_number(&m, "bos_token_id", 3);
+	refuse(&m, "tokenizer.ggml.bos_token_id is 3, of 3 tokens");
+	add_tokens(&m, "bert");
+	begin_pair(&m, "unknown_token_id", I32);
+	put_u32(&m, (uint32_t)-1);
+	refuse(&m, "the vocabulary has no \"[UNK]\"");
 	add_tokens(&m, "llama");
 	refuse(&m, "tokenizer.ggml.scores is missing");
 	add_tokens(&m, "llama");
@@ -574,12 +598,228 @@ static void refuses_what_it_cannot_tell(void **state)
 	al_text_finish(&m.pairs);
 }
 
+/* ---- translations that are refused ---- */
+
+#define FILE_OF(parts, model) "{" parts ", \"model\": {\"type\": \"BPE\", " model "}}"
+#define VOCAB "\"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 2}, \"merges\": [\"a b\"]"
+#define BYTES(more) \
+	"{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true, " more "}"
+#define SPLIT(regex) \
+	"{\"type\": \"Split\", \"behavior\": \"Isolated\", \"invert\": false, \"pattern\": " \
+	"{\"Regex\": \"" regex "\"}}"
+#define PRE(list) "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [" list "]}"
+#define BLANKS "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\u2581\"}"
+#define AROUND(single) \
+	"\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [" single \
+	"], \"special_tokens\": {\"a\": {\"id\": \"a\", \"ids\": [0], \"tokens\": [\"a\"]}}}"
+#define A "{\"SpecialToken\": {\"id\": \"a\", \"type_id\": 0}}"
+#define TEXT_A "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}"
+
+static const struct {
+	const char *json, *message; /* NULL: it's taken */
+} untranslated[] = {
+	{FILE_OF(PRE(BYTES("\"use_regex\": true")), VOCAB), NULL},
+	{FILE_OF(PRE(BYTES("\"use_regex\": false")), VOCAB),
+		": pre_tokenizer: llama.cpp's name of this regular expression isn't known: "
+		"\"none\""},
+	{FILE_OF(PRE(SPLIT("a+") ", " BYTES("\"use_regex\": false")), VOCAB),
+		": pre_tokenizer: llama.cpp's name of this regular expression isn't known: \"a+\""},
+	{FILE_OF(PRE(SPLIT("a+") ", " BYTES("\"use_regex\": true")), VOCAB),
+		": pre_tokenizer: llama.cpp's name of this regular expression isn't known: \"a+\""},
+	{FILE_OF(PRE("{\"type\": \"Digits\", \"individual_digits\": true}, " BYTES(
+			 "\"use_regex\": true")),
+		 VOCAB),
+		NULL},
+	{FILE_OF(PRE("{\"type\": \"Digits\", \"individual_digits\": false}, " BYTES(
+			 "\"use_regex\": true")),
+		 VOCAB),
+		":1:58: Digits has no counterpart in llama.cpp's tokenizers"},
+	{FILE_OF(BLANKS, "\"byte_fallback\": true, " VOCAB), NULL},
+	{FILE_OF(BLANKS, VOCAB),
+		": neither byte-level pairs nor SentencePiece's with bytes, which llama.cpp's "
+		"tokenizers are"},
+	{FILE_OF(PRE(""), "\"byte_fallback\": true, " VOCAB),
+		": neither byte-level pairs nor SentencePiece's with bytes, which llama.cpp's "
+		"tokenizers are"},
+	{FILE_OF("\"normalizer\": {\"type\": \"NFKC\"}", VOCAB),
+		":1:16: NFKC has no counterpart in llama.cpp's tokenizers"},
+	{FILE_OF(PRE(BYTES("\"use_regex\": true")) ", " AROUND(A ", " TEXT_A ", " A), VOCAB), NULL},
+	{FILE_OF(PRE(BYTES("\"use_regex\": true")) ", " AROUND(A ", " A ", " TEXT_A), VOCAB),
+		": post_processor: 2 tokens before a text and 0 after it, but llama.cpp adds at "
+		"most one each"},
+	{FILE_OF(PRE(BYTES("\"use_regex\": true")) ", " AROUND(TEXT_A ", " A ", " A), VOCAB),
+		": post_processor: 0 tokens before a text and 2 after it, but llama.cpp adds at "
+		"most one each"},
+	{FILE_OF(PRE(BYTES("\"use_regex\": true")),
+		 "\"vocab\": {\"a\": 0, \"b\": 1, \"ab\": 3}, \"merges\": [\"a b\"]"),
+		":1:208: token 3 is beyond the model's 3 tokens"},
+	{FILE_OF(BLANKS,
+		 "\"byte_fallback\": true, \"continuing_subword_prefix\": \"#\", \"vocab\": "
+		 "{\"a\": 0, \"#b\": 1, \"ab\": 2}, \"merges\": [\"a #b\"]"),
+		":1:192: \"a#b\" isn't a token"},
+};
+
+static void refuses_what_llama_cpp_lacks(void **state)
+{
+	struct al_budget budget = {0};
+	struct al_arena arena;
+	char path[256];
+
+	(void)state;
+	al_arena_init(&arena);
+	arena.budget = &budget;
+	test_path(path, &folder, "tokenizer.json");
+	for (size_t i = 0; i < sizeof(untranslated) / sizeof(*untranslated); i++) {
+		const char *json = untranslated[i].json, *message = untranslated[i].message;
+		struct al_vocabulary v;
+		struct al_error err = {0};
+		test_write(path, json, strlen(json));
+		if (al_vocabulary_read(&v, &arena, path, 3, &err) != !message)
+			fail_msg("%s: %s", json, err.message);
+		if (!message)
+			continue;
+		assert_memory_equal(err.message, path, strlen(path));
+		assert_string_equal(err.message + strlen(path), message);
+	}
+	al_arena_finish(&arena);
+}
+
+/* ---- as text ---- */
+
+/* All but the vocabulary. */
+static const char *without_vocabulary(struct al_arena *arena, const char *json)
+{
+	const char *begin = strstr(json, "\"vocab\""), *end = strstr(json, "\"merges\"");
+
+	return begin && end ? al_format(arena, "%.*s... %s", (int)(begin - json), json, end) : json;
+}
+
+static void check_written(struct metadata *m, const char *expected)
+{
+	struct al_checkpoint checkpoint;
+	struct al_budget budget = {0};
+	struct al_arena arena;
+	struct al_error err = {0};
+	char path[256];
+	AL_TEXT(json);
+
+	al_arena_init(&arena);
+	arena.budget = &budget;
+	write_file(m, path);
+	must(al_checkpoint_open(&checkpoint, path, &err), &err);
+	const bool ok = al_tokenizer_json_write(&checkpoint, &arena, &json, &err);
+	const char *message = strncmp(err.message, path, strlen(path)) == 0
+		? err.message + strlen(path)
+		: err.message;
+	assert_string_equal(ok ? without_vocabulary(&arena, json.data) : message, expected);
+	al_checkpoint_close(&checkpoint);
+	al_arena_finish(&arena);
+	*m = (struct metadata){.n = 0};
+	al_text_init(&m->pairs);
+}
+
+/* "ab" is a pair of pieces behind those of bytes. */
+static void add_pieces(struct metadata *m, uint64_t n_bytes, bool adds)
+{
+	const uint64_t n = 4 + n_bytes;
+	char text[8];
+
+	add_text(m, "model", "llama");
+	begin_list(m, "tokens", TEXT, n);
+	put_text(m, "<unk>");
+	for (uint64_t i = 0; i < n_bytes; i++) {
+		snprintf(text, sizeof(text), "<0x%02X>", (unsigned)i);
+		put_text(m, text);
+	}
+	put_text(m, "a");
+	put_text(m, "b");
+	put_text(m, "ab");
+	begin_list(m, "scores", F32, n);
+	for (uint64_t i = 0; i < n; i++)
+		put_u32(m, 0);
+	begin_list(m, "token_type", I32, n);
+	for (uint64_t i = 0; i < n; i++)
+		put_u32(m,
+			i == 0		       ? AL_TOKEN_UNKNOWN
+				: i <= n_bytes ? AL_TOKEN_BYTE
+					       : AL_TOKEN_NORMAL);
+	add_flag(m, "add_eos_token", adds);
+	add_flag(m, "add_space_prefix", adds);
+	add_number(m, "bos_token_id", 257);
+	add_number(m, "eos_token_id", 258);
+	if (!adds)
+		add_flag(m, "add_bos_token", false);
+}
+
+static void writes_files_whole(void **state)
+{
+	struct metadata m = {.n = 0};
+
+	(void)state;
+	al_text_init(&m.pairs);
+	check_written(&m, " has none in its metadata");
+	add_tokens(&m, "bert");
+	add_number(&m, "unknown_token_id", 0);
+	add_flag(&m, "add_bos_token", false);
+	add_flag(&m, "add_sep_token", false);
+	check_written(&m,
+		"tokenizer.ggml.model is \"bert\", and only gpt2 and llama are written as "
+		"tokenizer.json");
+	add_pairs(&m);
+	check_written(&m, "\"T\" isn't in the vocabulary, and there is no unknown token");
+	add_pieces(&m, 0, false);
+	check_written(&m,
+		"tokenizer.json: makes other tokens of \"The quick brown fox jumps over the lazy "
+		"dog.\" than llama.cpp: this tokenizer can't be translated");
+	add_pieces(&m, 256, false);
+	check_written(&m,
+		"{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  "
+		"\"added_tokens\": [\n    {\"id\": 0, \"content\": \"<unk>\", \"single_word\": "
+		"false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, \"special\": "
+		"true}],\n  \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": "
+		"\"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"\u2581\"}]},\n  "
+		"\"pre_tokenizer\": null,\n  \"post_processor\": null,\n  \"decoder\": {\"type\": "
+		"\"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": {\"String\": "
+		"\"\u2581\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, {\"type\": "
+		"\"Fuse\"}]},\n  \"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": "
+		"\"<unk>\", \"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, "
+		"\"fuse_unk\": true, \"byte_fallback\": true, \"ignore_merges\": false, ... "
+		"\"merges\": [[\"a\", \"b\"]]}\n}\n");
+	add_pieces(&m, 256, true);
+	check_written(&m,
+		"{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  "
+		"\"added_tokens\": [\n    {\"id\": 0, \"content\": \"<unk>\", \"single_word\": "
+		"false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false, \"special\": "
+		"true}],\n  \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [{\"type\": "
+		"\"Prepend\", \"prepend\": \"\u2581\"}, {\"type\": \"Replace\", \"pattern\": "
+		"{\"String\": \" \"}, \"content\": \"\u2581\"}]},\n  \"pre_tokenizer\": null,\n  "
+		"\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": "
+		"[{\"SpecialToken\": {\"id\": \"a\", \"type_id\": 0}}, {\"Sequence\": {\"id\": "
+		"\"A\", \"type_id\": 0}}, {\"SpecialToken\": {\"id\": \"b\", \"type_id\": 0}}], "
+		"\"pair\": [{\"SpecialToken\": {\"id\": \"a\", \"type_id\": 0}}, {\"Sequence\": "
+		"{\"id\": \"A\", \"type_id\": 0}}, {\"Sequence\": {\"id\": \"B\", \"type_id\": "
+		"1}}, {\"SpecialToken\": {\"id\": \"b\", \"type_id\": 0}}], \"special_tokens\": "
+		"{\"a\": {\"id\": \"a\", \"ids\": [257], \"tokens\": [\"a\"]}, \"b\": {\"id\": "
+		"\"b\", \"ids\": [258], \"tokens\": [\"b\"]}}},\n  \"decoder\": {\"type\": "
+		"\"Sequence\", \"decoders\": [{\"type\": \"Replace\", \"pattern\": {\"String\": "
+		"\"\u2581\"}, \"content\": \" \"}, {\"type\": \"ByteFallback\"}, {\"type\": "
+		"\"Fuse\"}, "
+		"{\"type\": \"Strip\", \"content\": \" \", \"start\": 1, \"stop\": 0}]},\n  "
+		"\"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": \"<unk>\", "
+		"\"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, \"fuse_unk\": "
+		"true, \"byte_fallback\": true, \"ignore_merges\": false, ... \"merges\": [[\"a\", "
+		"\"b\"]]}\n}\n");
+	al_text_finish(&m.pairs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_the_tokens_of_tokenizer_json),
 		cmocka_unit_test(names_what_has_no_token),
 		cmocka_unit_test(refuses_what_it_cannot_tell),
+		cmocka_unit_test(refuses_what_llama_cpp_lacks),
+		cmocka_unit_test(writes_files_whole),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "model/calibration/imatrix.h"
 #include "model/calibration/outputs.h"
@@ -202,7 +203,49 @@ static void refuses_what_is_no_imatrix(void **state)
 	must(al_gguf_write(path, &is_imatrix, 1, &lone, 1, &err), &err);
 	refuse(AL_KEY, "has a.in_sum2, and no a.counts");
 	must(al_gguf_write(path, &is_imatrix, 1, &other, 1, &err), &err);
-	refuse(AL_KEY, "contains no mean squares");
+	refuse(AL_KEY, ": contains no mean squares");
+}
+
+/* Squares and counts of one weight, and perhaps sums. */
+static void refuse_vectors(size_t n_squares, size_t n_counts, size_t n_sums, const char *expected)
+{
+	static const float numbers[] = {1, 1, 1};
+	const struct al_gguf_vector vectors[] = {
+		{"a.in_sum2", numbers, n_squares},
+		{"a.counts", numbers, n_counts},
+		{"a.in_sum", numbers, n_sums},
+	};
+	struct al_error err;
+
+	test_path(path, &folder, "m.gguf");
+	must(al_gguf_write(path, &is_imatrix, 1, vectors, n_sums ? 3 : 2, &err), &err);
+	if (expected)
+		refuse(AL_KEY, expected);
+}
+
+/* Of the weight's squares, as the file lists it: its name, one dimension of three, a type. */
+static void write_type(uint32_t type)
+{
+	struct al_text file;
+	struct al_error err;
+
+	al_text_init(&file);
+	must(al_file_read(&file, path, 1 << 20, &err), &err);
+	for (size_t i = 0; i + 32 < file.length; i++)
+		if (memcmp(file.data + i, "a.in_sum2", 9) == 0)
+			memcpy(file.data + i + 9 + 4 + 8, &type, sizeof(type));
+	write_text(&file, "m.gguf");
+}
+
+static void refuses_sums_of_other_shapes(void **state)
+{
+	(void)state;
+	refuse_vectors(3, 2, 0, ": a: .in_sum2 and .counts have different numbers of matrices");
+	refuse_vectors(3, 1, 2, ": a: the shapes of .in_sum and .in_sum2 differ");
+	refuse_vectors(3, 1, 3, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
+	refuse_vectors(3, 1, 3, NULL);
+	write_type(1);
+	refuse(AL_KEY, ": a: sums of F16 and counts of F32, expected F32");
 }
 
 /* A file of the .dat form from what begins it. */
@@ -248,6 +291,12 @@ static void refuses_by_byte(void **state)
 	add_int(&text, 1);
 	add_int(&text, 3);
 	refuse_legacy(&text, "byte 33: a dataset's name of 3 bytes, 0 are left");
+	text.length -= 2;
+	refuse_legacy(&text, "ends at byte 31, within the dataset's name");
+	text.length -= 4;
+	refuse_legacy(&text, "ends at byte 27, within the number of calls");
+	text.length -= 2; /* as old files end */
+	refuse_legacy(&text, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
 	al_text_finish(&text);
 }
 
@@ -292,6 +341,7 @@ int main(void)
 		cmocka_unit_test(refuses_what_is_wrong_with_a_weight),
 		cmocka_unit_test(refuses_experts),
 		cmocka_unit_test(refuses_what_is_no_imatrix),
+		cmocka_unit_test(refuses_sums_of_other_shapes),
 		cmocka_unit_test(refuses_by_byte),
 		cmocka_unit_test(judges_heads_as_their_moment_does),
 	};

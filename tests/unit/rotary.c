@@ -122,6 +122,16 @@ static void refuses_wrong_rules(void **state)
 		{"{\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1], "
 		 "\"long_factor\": [1], \"original_max_position_embeddings\": 4}}",
 			"1 rotary factors, expected 32"},
+		{"{\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1], "
+		 "\"original_max_position_embeddings\": 4}}",
+			"config.json:1:18: expected short_factor and long_factor"},
+		{"{\"rope_scaling\": {\"type\": \"longrope\", \"short_mscale\": 1.5, "
+		 "\"long_mscale\": 1.25}}",
+			"config.json:1:18: short_mscale is 1.5 and long_mscale 1.25, expected one "
+			"number"},
+		{"{\"rope_scaling\": true}",
+			"config.json:1:18: the scaling of frequencies is unspecified: expected "
+			"\"rope_scaling\" with rope_type, factor ..."},
 	};
 	const struct al_attention attention = attention_of(64, 10000);
 	(void)state;

@@ -16,6 +16,9 @@
 	"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Removed\", " \
 	"\"invert\": false, \"pattern\": {\"Regex\": \"" pattern "\"}}}"
 
+#define AROUND(single) \
+	"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [" single \
+	"], \"special_tokens\": {}}}"
 #define SIXTY "123456789-123456789-123456789-123456789-123456789-123456789-"
 static const struct {
 	const char *json, *message;
@@ -23,6 +26,15 @@ static const struct {
 	{"[]", "t:1:1: found an array, expected an object"},
 	{"{}", "t:1:1: key \"model\" is missing"},
 	{"{" WORDS ", \"modle\": 1}", "t:1:88: unknown key \"modle\" (did you mean \"model\"?)"},
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"a\", \"vocab\": {\"a\": "
+	 "2147483647}}}",
+		"t:1:66: token 2147483647, expected at most 2147483646"},
+	{"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Removed\", "
+	 "\"invert\": false, \"pattern\": {}}}",
+		"t:1:165: expected either \"String\" or \"Regex\""},
+	{"{" WORDS ", \"pre_tokenizer\": {\"type\": \"Split\", \"behavior\": \"Removed\", "
+	 "\"invert\": false, \"pattern\": {\"String\": \"a\", \"Regex\": \"b\"}}}",
+		"t:1:165: expected either \"String\" or \"Regex\""},
 	{SPLIT("(a)\\\\1"),
 		"t:1:175: regular expression: \"\\1\" is a back reference, which isn't supported"},
 	{SPLIT("(a)\\\\9"),
@@ -77,10 +89,32 @@ static const struct {
 	{"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": "
 	 "[{\"SpecialToken\": {\"id\": \"x\"}}], \"special_tokens\": {}}}",
 		"t:1:156: \"special_tokens\" has no \"x\""},
+	{AROUND("{\"Sequence\": {\"id\": \"B\"}}"),
+		"t:1:152: \"single\" has the text \"B\" here, expected \"A\" once"},
+	{AROUND("{\"Sequence\": {\"id\": \"A\"}}, {\"Sequence\": {\"id\": \"A\"}}"),
+		"t:1:179: \"single\" has the text \"A\" here, expected \"A\" once"},
 	{"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [], "
 	 "\"special_tokens\": {}}}",
 		"t:1:138: \"single\" has no text \"A\""},
 };
+
+/* llama2.c's tokenizer.bin: pieces without a text, of 258 of them or 259. */
+static void test_too_few_pieces(void **state)
+{
+	static const char bytes[4 + 259 * 8];
+	struct al_tokenizer tokenizer;
+	struct al_error err;
+
+	(void)state;
+	assert_false(al_tokenizer_parse_bin(&tokenizer, "t", bytes, 4, &err));
+	assert_string_equal(err.message, "t: has 4 bytes, expected pieces of a vocabulary");
+	assert_false(al_tokenizer_parse_bin(&tokenizer, "t", bytes, 4 + 7, &err));
+	assert_string_equal(err.message, "t: piece 0: 7 bytes are left, expected 8 or more");
+	assert_false(al_tokenizer_parse_bin(&tokenizer, "t", bytes, 4 + 258 * 8, &err));
+	assert_string_equal(err.message, "t: holds 258 pieces, expected at least 259");
+	assert_true(al_tokenizer_parse_bin(&tokenizer, "t", bytes, 4 + 259 * 8, &err));
+	al_tokenizer_finish(&tokenizer);
+}
 
 static void test_refused(void **state)
 {
@@ -405,6 +439,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_too_few_pieces),
 		cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_memory_of_searches),

@@ -31,8 +31,8 @@ bool al_read_token(void *context, const struct al_item *node, void *out, struct 
 		return false;
 	*(int32_t *)out = (int32_t)value;
 	return value < INT32_MAX
-		|| al_json_fail(r->doc, node, err, "token %lld, expected one below 2^31",
-			(long long)value);
+		|| al_json_fail(r->doc, node, err, "token %lld, expected at most %d",
+			(long long)value, INT32_MAX - 1);
 }
 
 bool al_read_pattern(void *context, const struct al_item *node, void *out, struct al_error *err)

@@ -186,7 +186,7 @@ static void fill_gaps(struct reading *r)
 		}
 }
 
-/* "a b", or ["a", "b"] */
+/* "a b", or ["a", "b"], as the tokenizer found when it was opened. */
 static bool read_merge(const struct reading *r, const struct al_item *item, const char **first,
 	const char **second, struct al_error *err)
 {
@@ -197,11 +197,9 @@ static bool read_merge(const struct reading *r, const struct al_item *item, cons
 			&& al_json_text(r->doc, al_json_at(item, 1), second, err);
 	if (!al_json_text(r->doc, item, &text, err))
 		return false;
-	const char *space = strchr(text, ' ');
-	if (!space)
-		return al_json_fail(r->doc, item, err, "expected two texts with a space between");
-	*first = al_strndup(r->arena, text, (size_t)(space - text));
-	*second = space + 1;
+	const size_t length = strcspn(text, " ");
+	*first = al_strndup(r->arena, text, length);
+	*second = text + length + 1;
 	return true;
 }
 
