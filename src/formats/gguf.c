@@ -32,6 +32,11 @@ struct info {
 	uint64_t offset;
 };
 
+static bool in_tensor(const struct al_gguf *gguf, const struct info *info, struct al_error *err)
+{
+	return al_in(err, "%s: tensor \"%.120s\"", gguf->listing->shard->source.path, info->name);
+}
+
 static bool take_shape(struct al_gguf *gguf, struct info *info, struct al_error *err)
 {
 	uint64_t dims[MOST_DIMS] = {0};
@@ -40,13 +45,15 @@ static bool take_shape(struct al_gguf *gguf, struct info *info, struct al_error 
 		return false;
 	if (info->n_dims > MOST_DIMS)
 		return al_fail(err, AL_EINPUT, "%" PRIu32 " dimensions, expected at most %d",
-			info->n_dims, MOST_DIMS);
+			       info->n_dims, MOST_DIMS)
+			|| in_tensor(gguf, info, err);
 	if (!al_cursor_take(&gguf->cursor, dims, info->n_dims * sizeof(*dims),
 		    "a tensor's dimensions", err))
 		return false;
 	for (uint32_t i = 0; i < info->n_dims; i++) {
 		if (dims[i] > INT64_MAX)
-			return al_fail(err, AL_EINPUT, "a dimension of %" PRIu64, dims[i]);
+			return al_fail(err, AL_EINPUT, "a dimension of %" PRIu64, dims[i])
+				|| in_tensor(gguf, info, err);
 		info->shape[info->n_dims - 1 - i] = (int64_t)dims[i];
 	}
 	return true;
@@ -59,23 +66,22 @@ static bool take_tensor_type(struct al_gguf *gguf, struct info *info, struct al_
 	if (!al_cursor_u32(&gguf->cursor, &type, "a tensor's type", err))
 		return false;
 	if (type >= N_TENSOR_TYPES || !tensor_types[type])
-		return al_fail(err, AL_EINPUT, "type %" PRIu32 ", which ggml doesn't define", type);
+		return al_fail(err, AL_EINPUT, "type %" PRIu32 ", which ggml doesn't define", type)
+			|| in_tensor(gguf, info, err);
 	info->dtype = al_dtype_named(tensor_types[type]);
 	const int64_t row = info->n_dims ? info->shape[info->n_dims - 1] : 1;
 	return row % (int64_t)info->dtype->block_elements == 0
 		|| al_fail(err, AL_EINPUT,
 			"rows of %" PRId64 " numbers are no whole blocks of %zu (%s)", row,
-			info->dtype->block_elements, al_dtype_title(info->dtype));
+			info->dtype->block_elements, al_dtype_title(info->dtype))
+		|| in_tensor(gguf, info, err);
 }
 
 static bool take_info(struct al_gguf *gguf, struct info *info, struct al_error *err)
 {
-	if (!al_gguf_take_text(gguf, "a tensor's name", &info->name, err))
-		return false;
-	return (take_shape(gguf, info, err) && take_tensor_type(gguf, info, err)
-		       && al_cursor_u64(&gguf->cursor, &info->offset, "a tensor's place", err))
-		|| al_in(err, "%s: tensor \"%.120s\"", gguf->listing->shard->source.path,
-			info->name);
+	return al_gguf_take_text(gguf, "a tensor's name", &info->name, err)
+		&& take_shape(gguf, info, err) && take_tensor_type(gguf, info, err)
+		&& al_cursor_u64(&gguf->cursor, &info->offset, "a tensor's place", err);
 }
 
 static uint64_t align(const struct al_gguf *gguf, uint64_t bytes)
@@ -92,13 +98,13 @@ static bool add_tensor(struct al_gguf *gguf, const struct info *info, uint64_t *
 
 	if (!al_multiply_dims(1, info->shape, info->n_dims, &n)
 		|| !al_dtype_size(info->dtype, n, &bytes) || bytes > INT64_MAX)
-		return al_fail(err, AL_EINPUT, "%s: tensor \"%.120s\": its bytes are 2^63 or more",
-			gguf->listing->shard->source.path, info->name);
+		return al_fail(err, AL_EINPUT, "its bytes are 2^63 or more")
+			|| in_tensor(gguf, info, err);
 	if (info->offset != *expected)
 		return al_fail(err, AL_EINPUT,
-			"%s: tensor \"%.120s\" begins at byte %" PRIu64
-			" of the data, expected %" PRIu64,
-			gguf->listing->shard->source.path, info->name, info->offset, *expected);
+			       "begins at byte %" PRIu64 " of the data, expected %" PRIu64,
+			       info->offset, *expected)
+			|| in_tensor(gguf, info, err);
 	const struct al_tensor claim = {.name = info->name,
 		.dtype = info->dtype,
 		.shape = info->shape,

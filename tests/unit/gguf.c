@@ -239,7 +239,6 @@ static void a_file(void **state)
 	test_folder_remove(&folder);
 }
 
-/* Cut anywhere, it is refused; the data's end alone may be padding that nobody wrote. */
 /* All of it but the zeros behind the last tensor, which ends between two multiples of 64. */
 static void a_copy_is_the_file(void **state)
 {
@@ -275,6 +274,7 @@ static void a_copy_is_the_file(void **state)
 	test_folder_remove(&folder);
 }
 
+/* Cut anywhere, it is refused; the data's end alone may be padding that nobody wrote. */
 static void cut_files(void **state)
 {
 	struct bytes b = {.n = 0};
@@ -294,32 +294,165 @@ static void cut_files(void **state)
 	test_folder_remove(&folder);
 }
 
-/* A key of the list twice; a head count as nothing that JSON has; byte 4: the version. */
+#define RAW(text) text, sizeof(text) - 1
+#define U32(text) text "\0\0\0"
+#define U64(text) text "\0\0\0\0\0\0\0"
+#define KEY(type) U64("\1") "k" U32(type) /* 13 bytes from byte 68 on */
+#define TENSOR(n_dims) U64("\1") "w" U32(n_dims) /* likewise */
+/* from byte 101, where what describes a tensor of one dimension ends */
+#define UP_TO_128 "                           "
+#define ALIGNMENT U64("\21") "general.alignment"
+
+/* What follows a file's header and its architecture; NULL: it is taken. */
+static const struct {
+	const char *bytes;
+	size_t n;
+	const char *message;
+} pairs[] = {
+	{RAW(U64("\2") "k\0" U32("\7") "\1"), "byte 78: a string containing a NUL"},
+	{RAW(KEY("\10") U64("\3") "a\0b"), "byte 92: a string containing a NUL"},
+	{RAW(KEY("\10") U64("\3") "abc"), NULL},
+	{RAW(KEY("\10") U64("\4") "abc"), "byte 89: a text of 4 bytes"},
+	{RAW(KEY("\10") U64("\1") "\xff"), NULL},
+	{RAW(U64("\0") U32("\7") "\1"), "byte 76: an empty key"},
+	{RAW(U64("\1") "\xff" U32("\7") "\1"), "byte 77: a key that isn't UTF-8"},
+	{RAW(U64("\24") "general.architecture" U32("\7") "\1"),
+		"key \"general.architecture\" appears twice"},
+	{RAW(KEY("\14") U64("\0")), NULL},
+	{RAW(KEY("\15") U64("\0")), "byte 81: an unknown type of values"},
+	{RAW(KEY("\14") "\0\0\0\0\0\0\0"), "ends at byte 88, within a value"},
+	{RAW(KEY("\11") U32("\11") U64("\0")), "byte 93: a list of lists"},
+	{RAW(KEY("\11") U32("\0") U64("\4") "abcd"), NULL},
+	{RAW(KEY("\11") U32("\0") U64("\5") "abcd"), "byte 93: a list longer than the file"},
+	{RAW(KEY("\11") U32("\2") U64("\2") "abcd"), NULL},
+	{RAW(KEY("\11") U32("\2") U64("\3") "abcde"), "byte 93: a list longer than the file"},
+	{RAW(KEY("\11") U32("\10") U64("\2") U64("\1") "a" U64("\0")), NULL},
+	{RAW(KEY("\11") U32("\10") U64("\2") U64("\1") "a" U64("\1")),
+		"ends at byte 110, within a list of texts"},
+	{RAW(KEY("\11") U32("\10") U64("\2") U64("\1") "abcdefgh"),
+		"ends at byte 109, within a list of texts"},
+	{RAW(KEY("\11") U32("\10") U64("\2") U64("\1")), "byte 93: a list longer than the file"},
+	{RAW(KEY("\11") U32("\0") "\0\0\0\0"), "ends at byte 89, within a list"},
+	{RAW(ALIGNMENT U32("\4") U32("\0")),
+		"general.alignment is 0, expected a power of two of type uint32"},
+	{RAW(ALIGNMENT U32("\4") U32("\1")), NULL},
+	{RAW(ALIGNMENT U32("\4") U32("\3")),
+		"general.alignment is 3, expected a power of two of type uint32"},
+	{RAW(ALIGNMENT U32("\5") U32("\40")),
+		"general.alignment is 32, expected a power of two of type uint32"},
+};
+
+/* Likewise, of a file with one tensor. */
+static const struct {
+	const char *bytes;
+	size_t n;
+	const char *message;
+} infos[] = {
+	{RAW(TENSOR("\4") U64("\1") U64("\0") U64("\0") U64("\0") U32("\0") U64("\0") "   "), NULL},
+	{RAW(TENSOR("\5") U64("\1") U64("\1") U64("\1") U64("\1") U64("\1") U32("\0") U64("\0")),
+		"tensor \"w\": 5 dimensions, expected at most 4"},
+	{RAW(TENSOR("\1") "\0\0\0\0\0\0\0\x80" U32("\0") U64("\0")),
+		"tensor \"w\": a dimension of 9223372036854775808"},
+	{RAW(TENSOR("\1") "\0\0\0\0\0\0\0\x10" U32("\34") U64("\0") UP_TO_128),
+		"tensor \"w\": its bytes are 2^63 or more"},
+	{RAW(TENSOR("\1") "\0\0\0\0\0\0\0\x40" U32("\34") U64("\0") UP_TO_128),
+		"tensor \"w\": its bytes are 2^63 or more"},
+	{RAW(TENSOR("\1") "\377\377\377\377\377\377\377\x0f" U32("\34") U64("\0") UP_TO_128),
+		"tensor \"w\": ends at byte 9223372036854775800 of the data, which has 0"},
+	{RAW(TENSOR("\2") "\0\0\0\0\0\0\0\x40" U64("\2") U32("\30") U64("\0") UP_TO_128),
+		"tensor \"w\": its bytes are 2^63 or more"},
+	{RAW(TENSOR("\1") U64("\40") U32("\4") U64("\0")),
+		"tensor \"w\": type 4, which ggml doesn't define"},
+	{RAW(TENSOR("\1") U64("\40") U32("\53") U64("\0")),
+		"tensor \"w\": type 43, which ggml doesn't define"},
+	{RAW(TENSOR("\1") U64("\40") U32("\377") U64("\0")),
+		"tensor \"w\": type 255, which ggml doesn't define"},
+	{RAW(TENSOR("\1") U64("\37") U32("\10") U64("\0")),
+		"tensor \"w\": rows of 31 numbers are no whole blocks of 32 (q8_0)"},
+	{RAW(TENSOR("\0") U32("\10") U64("\0")),
+		"tensor \"w\": rows of 1 numbers are no whole blocks of 32 (q8_0)"},
+	{RAW(TENSOR("\2") U64("\40") U64("\0") U32("\10") U64("\0") UP_TO_128), NULL},
+	{RAW(TENSOR("\1") U64("\0") U32("\0") U64("\40") UP_TO_128),
+		"tensor \"w\": begins at byte 32 of the data, expected 0"},
+	{RAW(TENSOR("\1") U64("\0") U32("\0") U64("\0")), "ends at byte 101, before its data"},
+	{RAW(TENSOR("\0") U32("\0") "       "),
+		"tiny.gguf: ends at byte 92, within a tensor's place"},
+	{RAW(U64("\10") "abcdefgh" U32("\2") U64("\1") "    "),
+		"ends at byte 100, within a tensor's dimensions"},
+	{RAW(U64("\15") "abcdefghijklm"
+			"   "),
+		"tiny.gguf: ends at byte 92, within a tensor's dimensions"},
+	{RAW(TENSOR("\1") U64("\1") "   "), "tiny.gguf: ends at byte 92, within a tensor's type"},
+	{RAW(U64("\21") "abcdefghijklmnop"), "byte 76: a tensor's name of 17 bytes"},
+	{RAW("                       "), "1 tensors, more than the file can list"},
+};
+
+static const struct {
+	unsigned char version[5];
+	const char *message;
+} versions[] = {
+	{"\0", "GGUF version 0, expected 2 or 3"},
+	{"\1", "GGUF version 1, expected 2 or 3"},
+	{"\2", NULL},
+	{"\3", NULL},
+	{"\4", "GGUF version 4, expected 2 or 3"},
+	{"\0\0\0\3", "a big-endian GGUF file; only little-endian is supported"},
+	{"\0\0\1", "a big-endian GGUF file; only little-endian is supported"},
+	{"\0\1", "GGUF version 256, expected 2 or 3"},
+};
+
+static void expect(const struct test_folder *folder, const struct bytes *b, const char *message)
+{
+	struct al_checkpoint checkpoint;
+	struct al_error err = {0};
+	const bool is_taken = open_bytes(&checkpoint, folder, b, &err);
+
+	if (is_taken)
+		al_checkpoint_close(&checkpoint);
+	if (is_taken != !message || (message && !al_ends_with(err.message, message)))
+		fail_msg("found:    %s\nexpected: %s", is_taken ? "taken" : err.message,
+			message ? message : "taken");
+}
+
+/* The header of a file of the architecture "tiny" and n_more pairs that follow. */
+static struct bytes *begin_file(uint64_t n_tensors, unsigned n_more)
+{
+	static struct bytes b;
+
+	b.n = 0;
+	put(&b, "GGUF", 4);
+	put_u32(&b, 3);
+	put_u64(&b, n_tensors);
+	put_u64(&b, 1 + n_more);
+	put_word(&b, "general.architecture", "tiny");
+	return &b;
+}
+
 static void refuses(void **state)
 {
-	static const struct {
-		size_t at;
-		unsigned char to;
-		const char *said;
-	} changes[] = {{4, 1, "GGUF version 1, expected 2 or 3"},
-		{4, 0, "GGUF version 0, expected 2 or 3"},
-		{15, 1, "tensors, more than the file can list"},
-		{23, 1, "keys, more than fit into the file"}, {32, 0, "a key that isn't UTF-8"}};
 	struct test_folder folder;
-	struct al_checkpoint checkpoint;
-	struct al_error err;
+	struct bytes *b;
 
 	(void)state;
 	test_folder_make(&folder);
-	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
-		struct bytes b = {.n = 0};
-		put_file(&b);
-		b.data[changes[i].at] = i == 4 ? 0xff : changes[i].to;
-		if (open_bytes(&checkpoint, &folder, &b, &err))
-			fail_msg("change %zu is taken", i);
-		if (!strstr(err.message, changes[i].said))
-			fail_msg("%s, expected: %s", err.message, changes[i].said);
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		b = begin_file(0, 1);
+		put(b, pairs[i].bytes, pairs[i].n);
+		expect(&folder, b, pairs[i].message);
 	}
+	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
+		b = begin_file(1, 0);
+		put(b, infos[i].bytes, infos[i].n);
+		expect(&folder, b, infos[i].message);
+	}
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		b = begin_file(0, 0);
+		memcpy(b->data + 4, versions[i].version, 4);
+		expect(&folder, b, versions[i].message);
+	}
+	/* 44 bytes for keys of 13 bytes at least, for three and for four */
+	expect(&folder, begin_file(0, 2), "ends at byte 68, within a key");
+	expect(&folder, begin_file(0, 3), "4 keys, more than fit into the file");
 	test_folder_remove(&folder);
 }
 
@@ -408,20 +541,6 @@ static void verdicts(void **state)
 	assert_between(n, 30, 1000);
 }
 
-/* The header of a file without tensors, of the architecture "tiny" and n_more pairs that follow. */
-static struct bytes *begin_metadata(unsigned n_more)
-{
-	static struct bytes b;
-
-	b.n = 0;
-	put(&b, "GGUF", 4);
-	put_u32(&b, 3);
-	put_u64(&b, 0);
-	put_u64(&b, 1 + n_more);
-	put_word(&b, "general.architecture", "tiny");
-	return &b;
-}
-
 static void check_scaling(struct bytes *b, const char *expected)
 {
 	struct test_folder folder;
@@ -444,17 +563,17 @@ static void check_scaling(struct bytes *b, const char *expected)
 static void rotary_rules(void **state)
 {
 	(void)state;
-	struct bytes *b = begin_metadata(2);
+	struct bytes *b = begin_file(0, 2);
 	put_word(b, "tiny.rope.scaling.type", "none");
 	put_real(b, "tiny.rope.scaling.factor", 4);
 	check_scaling(b, NULL);
-	b = begin_metadata(1);
+	b = begin_file(0, 1);
 	put_word(b, "tiny.rope.scaling.type", "linear");
 	check_scaling(b, NULL);
-	b = begin_metadata(1);
+	b = begin_file(0, 1);
 	put_real(b, "tiny.rope.scale_linear", 4);
 	check_scaling(b, "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}");
-	b = begin_metadata(5);
+	b = begin_file(0, 5);
 	put_word(b, "tiny.rope.scaling.type", "yarn");
 	put_real(b, "tiny.rope.scaling.factor", 1);
 	put_real(b, "tiny.rope.scaling.attn_factor", 2);
@@ -463,7 +582,7 @@ static void rotary_rules(void **state)
 	check_scaling(b,
 		"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 1, "
 		"\"original_max_position_embeddings\": 64, \"attention_factor\": 2}");
-	b = begin_metadata(5);
+	b = begin_file(0, 5);
 	put_word(b, "tiny.rope.scaling.type", "yarn");
 	put_real(b, "tiny.rope.scaling.factor", 1);
 	put_real(b, "tiny.rope.scaling.yarn_beta_fast", 32);
