@@ -307,32 +307,39 @@ static const struct {
 	struct al_array array;
 	const char *expected;
 } bad_arrays[] = {
-	{{.dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers}, "a name"},
-	{{.name = "", .dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers}, "a name"},
+	{{.dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers},
+		"expected a name in UTF-8"},
+	{{.name = "", .dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers},
+		"expected a name in UTF-8"},
 	{{.name = "__metadata__", .dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers},
-		"a name"},
-	{{.name = "w", .n_dims = 2, .shape = two_three, .data = numbers}, "unknown dtype"},
+		"expected a name in UTF-8"},
+	{{.name = "w", .n_dims = 2, .shape = two_three, .data = numbers},
+		"model: tensor 0 (\"w\"): unknown dtype \"NULL\", expected a name of safetensors, "
+		"as F32 or BF16"},
 	{{.name = "w", .dtype = "float32", .n_dims = 2, .shape = two_three, .data = numbers},
 		"unknown dtype \"float32\""},
 	{{.name = "w", .dtype = "F32", .n_dims = 2, .data = numbers}, "has no shape"},
 	{{.name = "w", .dtype = "F32", .n_dims = 65, .shape = two_three, .data = numbers},
-		"65 dimensions"},
+		"has 65 dimensions, expected at most 64"},
 	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = negative, .data = numbers},
-		"negative"},
-	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = huge, .data = numbers}, "can't hold"},
-	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = wide, .data = numbers}, "can't hold"},
-	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = two_three}, "NULL"},
-	{{GOOD, .strides = backwards}, "negative"},
-	{{GOOD, .strides = too_far}, "strides reach"},
+		"its dimension 1 has -3 elements, 1 apart, expected no negative number"},
+	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = huge, .data = numbers},
+		"memory can't hold so many elements"},
+	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = wide, .data = numbers},
+		"memory can't hold so many elements"},
+	{{.name = "w", .dtype = "F32", .n_dims = 2, .shape = two_three}, "its data are NULL"},
+	{{GOOD, .strides = backwards},
+		"its dimension 0 has 2 elements, -3 apart, expected no negative number"},
+	{{GOOD, .strides = too_far}, "its strides reach beyond what memory can hold"},
 	{{.name = "w",
 		 .dtype = "F4",
 		 .n_dims = 2,
 		 .shape = two_three,
 		 .data = numbers,
 		 .strides = two_three},
-		"takes no strides"},
+		"F4 is stored in blocks: it takes no strides"},
 	{{.name = "caf\xE9", .dtype = "F32", .n_dims = 2, .shape = two_three, .data = numbers},
-		"UTF-8"},
+		"expected a name in UTF-8"},
 };
 
 static void refuse(const struct al_ask_options *options, const char *expected)
@@ -366,7 +373,8 @@ static void refuses(void **state)
 	}
 	refuse(&(struct al_ask_options){.checkpoints = sets, .n_checkpoints = 2}, "given twice");
 	refuse(&(struct al_ask_options){.checkpoints = sets + 2, .n_checkpoints = 1}, "no name");
-	refuse(&(struct al_ask_options){.checkpoints = sets + 3, .n_checkpoints = 1}, "tensors");
+	refuse(&(struct al_ask_options){.checkpoints = sets + 3, .n_checkpoints = 1},
+		"model: expected tensors");
 	refuse(&(struct al_ask_options){.checkpoints = sets + 4, .n_checkpoints = 1}, "twice");
 	refuse(&(struct al_ask_options){.files = files, .n_files = 2}, "given twice");
 	refuse(&(struct al_ask_options){.files = files + 2, .n_files = 1}, "no name");

@@ -170,6 +170,66 @@ static void refuses_what_is_wrong(void **state)
 	test_folder_remove(&folder);
 }
 
+/* One byte of a stored member's entry: its flags (8), its size packed (20) and unpacked (24). */
+static void refuses_false_entries(void **state)
+{
+	static const struct {
+		size_t at;
+		unsigned char change;
+		const char *part;
+	} changes[] = {
+		{8, 1, "x.npz: member \"a note.txt\" is encrypted"},
+		{20, 1, "member \"a note.txt\" isn't compressed, but its two sizes differ"},
+		{24, 1, "member \"a note.txt\" isn't compressed, but its two sizes differ"},
+	};
+	static unsigned char bytes[1 << 14];
+	struct test_folder folder;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	write_all(test_path(path, &folder, "x.npz"));
+	const size_t n = read_file(path, bytes, sizeof(bytes));
+	unsigned char *entry = find_mark(bytes, n, 0, "PK\1\2");
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		entry[changes[i].at] ^= changes[i].change;
+		test_write(path, bytes, n);
+		expect_refusal(path, changes[i].part);
+		entry[changes[i].at] ^= changes[i].change;
+	}
+	test_folder_remove(&folder);
+}
+
+/* The mark of an archive's end, in a member: seven times besides the end itself, then eight. */
+static void refuses_many_ends(void **state)
+{
+	static const char ends[] = "PK\5\6PK\5\6PK\5\6PK\5\6PK\5\6PK\5\6PK\5\6PK\5\6";
+	static unsigned char array[MOST_BYTES];
+	const size_t n = make_array(array, &kinds[0]);
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.npz");
+	for (size_t n_ends = 7; n_ends <= 8; n_ends++) {
+		zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+		add_member(zip, "ends", ends, 4 * n_ends, false);
+		add_member(zip, "a.npy", array, n, false);
+		assert_int_equal(zip_close(zip), 0);
+		if (n_ends == 8) {
+			expect_refusal(path, "x.npz: corrupt zip archive: 9 end records");
+			continue;
+		}
+		if (!al_checkpoint_open(&checkpoint, path, &err))
+			fail_msg("%s", err.message);
+		al_checkpoint_close(&checkpoint);
+	}
+	test_folder_remove(&folder);
+}
+
 /* Numbers that were changed in the file: the archive's checksum tells. */
 static void notices_a_changed_byte(void **state)
 {
@@ -225,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_every_order),
 		cmocka_unit_test(refuses_what_is_wrong),
+		cmocka_unit_test(refuses_false_entries),
+		cmocka_unit_test(refuses_many_ends),
 		cmocka_unit_test(notices_a_changed_byte),
 		UNIT_TEST_OF_FIXTURES(numpy_writes),
 	};

@@ -103,6 +103,7 @@ static const struct made tensors[] = {
 	{"module._orig_mod.plain", "0", 6, 0, {2, 3, -9}, {3, 1, -9}, NULL},
 	{"module._orig_mod.column", "0", 6, 1, {2, -9}, {3, -9}, NULL},
 	{"module._orig_mod.number", "0", 6, 5, {-9}, {-9}, NULL},
+	{"module._orig_mod.twice", "0", 6, 1, {2, 3, -9}, {2, 1, -9}, NULL},
 	{"module._orig_mod.none", "0", 6, 6, {0, 3, -9}, {3, 1, -9}, NULL},
 };
 enum { N_TENSORS = sizeof(tensors) / sizeof(*tensors) };
@@ -150,6 +151,7 @@ static void reads_views(void **state)
 		expect_numbers(&c, "turned", (const double[]){0, 3, 1, 4, 2, 5}, 6);
 		expect_numbers(&c, "column", (const double[]){1, 4}, 2);
 		expect_numbers(&c, "number", (const double[]){5}, 1);
+		expect_numbers(&c, "twice", (const double[]){1, 2, 3, 3, 4, 5}, 6);
 		expect_numbers(&c, "none", NULL, 0);
 		al_checkpoint_close(&c);
 	}
@@ -216,13 +218,18 @@ static void reads_all_that_protocols_write(void **state)
 static const struct made wrong[] = {
 	{"a", "1", 6, 0, {6, -9}, {1, -9}, "its storage \"1\" is not in the file"},
 	{"a", "0", 7, 0, {6, -9}, {1, -9}, "its storage has 24 bytes, expected 7 elements of 4"},
-	{"a", "0", 6, 1, {6, -9}, {1, -9}, "beyond its storage's 6"},
-	{"a", "0", 6, -1, {6, -9}, {1, -9}, "beyond its storage's 6"},
-	{"a", "0", 6, 0, {3, -9}, {3, -9}, "beyond its storage's 6"},
-	{"a", "0", 6, 0, {-1, -9}, {1, -9}, "isn't a whole number of at least 0"},
-	{"a", "0", 6, 0, {6, -9}, {-1, -9}, "isn't a whole number of at least 0"},
+	{"a", "0", 6, 1, {6, -9}, {1, -9}, "reaches from element 1 over 6, beyond its storage's 6"},
+	{"a", "0", 6, -1, {6, -9}, {1, -9},
+		"reaches from element -1 over 6, beyond its storage's 6"},
+	{"a", "0", 6, 7, {0, -9}, {1, -9}, "reaches from element 7 over 0, beyond its storage's 6"},
+	{"a", "0", 6, 0, {3, -9}, {3, -9}, "reaches from element 0 over 7, beyond its storage's 6"},
+	{"a", "0", 6, 0, {-1, -9}, {1, -9},
+		"a dimension or stride isn't a whole number of at least 0"},
+	{"a", "0", 6, 0, {6, -9}, {-1, -9},
+		"a dimension or stride isn't a whole number of at least 0"},
 	{"a", "0", 6, 0, {6, 2, -9}, {1, -9}, "2 dimensions and 1 strides"},
-	{"a", "0", 6, 0, {6, 5, -9}, {1, 0, -9}, "has overlapping strides"},
+	{"a", "0", 6, 0, {2, 4, -9}, {1, 1, -9}, "has overlapping strides: save a clone"},
+	{"a", "0", 6, 0, {6, 5, -9}, {1, 0, -9}, "has overlapping strides: save a clone"},
 	{"a", "0", 6, 0, {2147483647, 2147483647, 2147483647, -9}, {0, 0, 0, -9}, "2^63"},
 };
 
@@ -285,6 +292,78 @@ static const struct {
 		"builds a dict from something other than pairs"},
 	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "contains no tensors"},
 	{PICKLE("\x80\2}."), "contains no tensors"},
+	{PICKLE("\x80\2N."), "its pickle is not a dict of tensors: save one, torch.save("},
+	{PICKLE("\x80\2}(K\1u."), "the pickle has a key without a value"},
+	{PICKLE("\x80\2(K\1K\2K\3d."), "the pickle has a key without a value"},
+	{PICKLE("\x80\4\x8c\5torchK\1\x93."), "the pickle uses a name that isn't a string"},
+	{PICKLE("\x80\4K\1\x8c\4Size\x93."), "the pickle uses a name that isn't a string"},
+	{PICKLE("\x80\4\x8c\3a\0b."), "the pickle has a string containing a NUL"},
+	{PICKLE("\x80\4\x8c\1\0."), "the pickle has a string containing a NUL"},
+	{PICKLE("\x80\2\xff."), "the pickle has opcode 0xff, which state dicts don't use"},
+	{PICKLE("\x80\2ctorch._utils\n_rebuild_sparse_tensor\n."),
+		"contains sparse tensors; only dense tensors are supported"},
+	{PICKLE("\x80\2ctorch._utils\n_rebuild_device_tensor_from_numpy\n."),
+		"contains tensors of a device; only dense tensors are supported"},
+	{PICKLE("\x80\2ctorch._utils\n_rebuild_tensor_v2\n)R."),
+		"the pickle builds a tensor from invalid arguments"},
+	{PICKLE("\x80\2ctorch._utils\n_rebuild_parameter\n)R."),
+		"the pickle builds an object from invalid arguments"},
+	{PICKLE("\x80\2ctorch\nFloatStorage\n)R."),
+		"the pickle calls something that isn't callable"},
+	{PICKLE("\x80\2ctorch\nSize\n}R."), "the pickle calls something that isn't callable"},
+	/* a name without its end, and one that ends within its line */
+	{PICKLE("\x80\2ctorch\nSize"), "the pickle ends early"},
+	{PICKLE("\x80\2ctorch"), "the pickle ends early"},
+	{PICKLE("\x80\2J\1\2\3"), "the pickle ends early"},
+	{PICKLE("\x80\2K\1\x86."), "the pickle pops an empty stack"},
+	{PICKLE("\x80\2K\1s."), "the pickle pops an empty stack"},
+	{PICKLE("\x80\2K\1(K\1\x86."), "the pickle pops an empty stack"},
+	{PICKLE("\x80\2(K\1KXs."), "the pickle appends to an empty stack"},
+};
+
+/* ---- storages: as persistent ids ---- */
+
+#define STORAGE(class, key, elements, view) \
+	"\x80\4(\x8c\7storagectorch\n" class "\n" key "\x8c\3cpu" elements view "tQ."
+
+static const struct {
+	const char *bytes;
+	size_t n;
+	const char *part;
+} storages[] = {
+	/* all is well until the end: a storage is no dict */
+	{PICKLE(STORAGE("FloatStorage",
+		 "\x8c\1"
+		 "0",
+		 "K\0", "")),
+		"not a dict of tensors"},
+	{PICKLE(STORAGE("FloatStorage",
+		 "\x8c\1"
+		 "0",
+		 "K\6", "N")),
+		"not a dict of tensors"},
+	{PICKLE(STORAGE("FloatStorage",
+		 "\x8c\1"
+		 "0",
+		 "K\6", ")")),
+		"the pickle has a view of a storage, which is only supported in old files"},
+	{PICKLE(STORAGE("FloatStorage",
+		 "\x8c\1"
+		 "0",
+		 "J\377\377\377\377", "")),
+		"describes a storage in an unknown way"},
+	{PICKLE(STORAGE("FloatStorage",
+		 "\x8c\1"
+		 "0",
+		 "N", "")),
+		"describes a storage in an unknown way"},
+	{PICKLE(STORAGE("FloatStorage", "K\0", "K\6", "")),
+		"describes a storage in an unknown way"},
+	{PICKLE(STORAGE("Size",
+		 "\x8c\1"
+		 "0",
+		 "K\6", "")),
+		"describes a storage in an unknown way"},
 };
 
 static void calls_nothing(void **state)
@@ -300,6 +379,140 @@ static void calls_nothing(void **state)
 		put(&p, programs[i].bytes, programs[i].n);
 		write_archive(path, &p, ZIP_CM_STORE);
 		expect_refusal(path, programs[i].part);
+	}
+	for (size_t i = 0; i < sizeof(storages) / sizeof(*storages); i++) {
+		struct pickle p = {.n = 0};
+		put(&p, storages[i].bytes, storages[i].n);
+		write_archive(path, &p, ZIP_CM_STORE);
+		expect_refusal(path, storages[i].part);
+	}
+	test_folder_remove(&folder);
+}
+
+/* ---- the order of bytes, and pickles, in an archive ---- */
+
+static void reads_the_order_of_bytes(void **state)
+{
+	static const unsigned char big[24] = {0x3f, 0x80, 0, 0, 0x40, 0, 0, 0, 0x40, 0x40};
+	static const struct {
+		const char *order;
+		size_t n;
+		const char *part; /* of the refusal; NULL: it is read */
+	} orders[] = {{"big", 3, NULL}, {"bigger", 6, "its byteorder is neither \"little\" nor"},
+		{"", 0, "its byteorder is neither \"little\" nor \"big\""},
+		{"little!", 7, "its byteorder is neither"},
+		{"little!!", 8, "\"x/byteorder\" can't be read"}};
+	struct pickle p = {.n = 0};
+	struct test_folder folder;
+	struct al_checkpoint c;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.pt");
+	put(&p, "\x80\2}", 3);
+	put_tensor(&p, &tensors[1]);
+	put(&p, "s.", 2);
+	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+		zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+		add_member(zip, "x/data.pkl", p.bytes, p.n, ZIP_CM_STORE);
+		add_member(zip, "x/byteorder", orders[i].order, orders[i].n, ZIP_CM_STORE);
+		add_member(zip, "x/data/0", big, sizeof(big), ZIP_CM_STORE);
+		assert_int_equal(zip_close(zip), 0);
+		if (orders[i].part) {
+			expect_refusal(path, orders[i].part);
+			continue;
+		}
+		if (!al_checkpoint_open(&c, path, &err))
+			fail_msg("%s", err.message);
+		expect_numbers(&c, "plain", (const double[]){1, 2, 3, 0, 0, 0}, 6);
+		al_checkpoint_close(&c);
+	}
+	zip_t *zip = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, NULL);
+	add_member(zip, "x/data.pkl", p.bytes, p.n, ZIP_CM_STORE);
+	add_member(zip, "y/data.pkl", p.bytes, p.n, ZIP_CM_STORE);
+	assert_int_equal(zip_close(zip), 0);
+	expect_refusal(path, "has 2 pickles, expected one data.pkl");
+	test_folder_remove(&folder);
+}
+
+/* ---- before zip archives ---- */
+
+#define LITTLE "\x80\2}X\15\0\0\0little_endian\x88s."
+#define BIG "\x80\2}X\15\0\0\0little_endian\x89s."
+#define ONE_KEY \
+	"]X\1\0\0\0" \
+	"0a."
+
+static void write_legacy(const char *path, const char *machine, size_t machine_bytes,
+	const char *keys, size_t keys_bytes, uint64_t n_elements)
+{
+	static const unsigned char numbers[24] = {0, 0, 0x80, 0x3f, 0x3f, 0x80, 0, 0};
+	struct pickle p = {.n = 0};
+
+	put(&p, PICKLE("\x80\2\x8a\12l\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\2M\xe9\3."));
+	put(&p, machine, machine_bytes);
+	put(&p, "\x80\2}", 3);
+	put_tensor(&p, &tensors[1]);
+	put(&p, "s.", 2);
+	put(&p, keys, keys_bytes);
+	put(&p, (const char *)&n_elements, n_elements ? 8 : 7);
+	put(&p, (const char *)numbers, n_elements ? sizeof(numbers) : 0);
+	test_write(path, p.bytes, p.n);
+}
+
+static void reads_files_before_archives(void **state)
+{
+	static const struct {
+		const char *machine;
+		size_t machine_bytes;
+		const char *keys;
+		size_t keys_bytes;
+		uint64_t n_elements;
+		size_t one; /* which of its numbers is 1 */
+		const char *part;
+	} files[] = {
+		{PICKLE(LITTLE), PICKLE(ONE_KEY), 6, 0, NULL},
+		{PICKLE(BIG), PICKLE(ONE_KEY), 6, 1, NULL},
+		{PICKLE("}."), PICKLE(ONE_KEY), 6, 0, "x.pt: doesn't specify its byte order"},
+		{PICKLE("]."), PICKLE(ONE_KEY), 6, 0, "x.pt: doesn't specify its byte order"},
+		{PICKLE(LITTLE), PICKLE("}."), 6, 0, "x.pt: doesn't list its storages"},
+		{PICKLE(LITTLE), PICKLE("]K\0a."), 6, 0, "x.pt: a storage's key isn't a string"},
+		{PICKLE(LITTLE),
+			PICKLE("]X\1\0\0\0"
+			       "1a."),
+			6, 0, "x.pt: no tensor uses storage \"1\", so its size is unknown"},
+		{PICKLE(LITTLE), PICKLE("]."), 6, 0, "its storage \"0\" is not in the file"},
+		{PICKLE(LITTLE), PICKLE(ONE_KEY), 7, 0,
+			"x.pt: storage \"0\" has 7 elements, more than the file"},
+		{PICKLE(LITTLE), PICKLE(ONE_KEY), 5, 0,
+			"its storage has 20 bytes, expected 6 elements of 4"},
+		{PICKLE(LITTLE), PICKLE(ONE_KEY), 0, 0, "x.pt: ends before storage \"0\""},
+	};
+	struct test_folder folder;
+	struct al_checkpoint c;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "x.pt");
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		write_legacy(path, files[i].machine, files[i].machine_bytes, files[i].keys,
+			files[i].keys_bytes, files[i].n_elements);
+		if (files[i].part) {
+			expect_refusal(path, files[i].part);
+			continue;
+		}
+		if (!al_checkpoint_open(&c, path, &err))
+			fail_msg("%s", err.message);
+		const struct al_tensor *tensor = al_checkpoint_find(&c, "plain");
+		assert_non_null(tensor);
+		double *numbers = read_numbers(&c, tensor);
+		assert_true(numbers[files[i].one] == 1);
+		test_free(numbers);
+		al_checkpoint_close(&c);
 	}
 	test_folder_remove(&folder);
 }
@@ -374,6 +587,8 @@ int main(void)
 		cmocka_unit_test(reads_all_that_protocols_write),
 		cmocka_unit_test(refuses_impossible_views),
 		cmocka_unit_test(calls_nothing),
+		cmocka_unit_test(reads_the_order_of_bytes),
+		cmocka_unit_test(reads_files_before_archives),
 		cmocka_unit_test(refuses_cost),
 		UNIT_TEST_OF_FIXTURES(torch_writes),
 		UNIT_TEST_OF_FIXTURES(torch_is_refused),
