@@ -47,26 +47,26 @@ void al_overwrite_add(dev_t device, ino_t inode, enum al_was was)
 		was};
 }
 
+static bool fail_overwrite(const char *path, bool is_written, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT,
+		is_written ? "%s would be written twice: use two names"
+			   : "%s: is a file of the input, expected another one",
+		path);
+}
+
 bool al_overwrite_check(const char *path, struct al_error *err)
 {
+	const struct al_mounted *mounted = al_mount_find(path);
 	struct stat info;
 
-	const struct al_mounted *mounted = al_mount_find(path);
-
 	if (mounted)
-		return al_fail(err, AL_EINPUT,
-			mounted->content.data ? "%s: would be written twice, expected two names"
-					      : "%s: is a file of the input, expected another one",
-			path);
+		return fail_overwrite(path, mounted->content.data != NULL, err);
 	if (known.n == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
 		return true;
 	for (const struct file *file = known.items; file < known.items + known.n; file++)
 		if (file->device == info.st_dev && file->inode == info.st_ino)
-			return al_fail(err, AL_EINPUT,
-				file->was == AL_WAS_WRITTEN
-					? "%s would be written twice: use two names"
-					: "%s: is a file of the input, expected another one",
-				path);
+			return fail_overwrite(path, file->was == AL_WAS_WRITTEN, err);
 	return true;
 }
 

@@ -288,7 +288,7 @@ static bool check_names(const struct al_output *output, const char *const *names
 	for (size_t i = 0; i < n; i++)
 		if (al_find_name(names[i], names, i) >= 0)
 			return al_fail(err, AL_EINPUT,
-				"%s/%s: would be written twice, expected two names", output->path,
+				"%s/%s would be written twice: use two names", output->path,
 				names[i]);
 	return true;
 }

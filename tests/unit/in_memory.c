@@ -385,7 +385,8 @@ static void refuses(void **state)
 /* What is written twice, or over what was given; a folder in memory hides the one on disk. */
 static void names_are_kept_apart(void **state)
 {
-	static const char *const twice[] = {"count", "gpt2", "-o", "x.json", "--report", "x.json"};
+	static const char *const twice[] = {"sweep", "gpt2", "--over", "n_heads=1:2", "--variant",
+		"mha", "--figure", "x.svg", "-o", "x.svg", "-f", "csv"};
 	static const char *const hidden[] = {"count", MODEL};
 	static const struct al_array good = {GOOD};
 	static const struct al_arrays set = {MODEL, &good, 1, NULL};
@@ -395,7 +396,8 @@ static void names_are_kept_apart(void **state)
 	struct al_error err;
 
 	(void)state;
-	assert_false(al_ask(6, twice, &answer, &err));
+	assert_false(al_ask(COUNT(twice), twice, &answer, &err));
+	assert_string_equal(err.message, "x.svg would be written twice: use two names");
 	assert_false(al_ask_with(4, given, &(struct al_ask_options){.files = &file, .n_files = 1},
 		&answer, &err));
 	assert_non_null(strstr(err.message, "is a file of the input"));

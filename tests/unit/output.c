@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -209,6 +210,66 @@ static void refuses_what_is_no_place_for_a_file(void **state)
 	assert_true(al_file_write("/dev/null", "x", 1, &err));
 }
 
+static void a_folder_has_each_name_once(void **state)
+{
+	static const char *const names[] = {"b", "a", "c", "a"};
+	const struct place *place = *state;
+	struct al_output *output;
+	struct al_error err;
+
+	assert_true(al_output_open_folder(&output, place->file, names, 3, &err));
+	al_output_abandon(output);
+	assert_false(al_output_open_folder(&output, place->file, names, 4, &err));
+	assert_true(al_ends_with(err.message, "answer/a would be written twice: use two names"));
+	assert_null(output);
+}
+
+/* What isn't finished is of one process, which goes on where the last one stopped. */
+static void unfinished_output_is_of_one_process(void **state)
+{
+	const struct place *place = *state;
+	struct al_output *output, *other;
+	struct al_error err;
+
+	assert_true(al_output_open_kept(&output, place->file, 0, &err));
+	assert_true(al_output_append(output, "abcd", 4, &err) && al_output_keep(output, &err));
+	assert_false(al_output_open_kept(&other, place->file, 0, &err));
+	assert_true(al_ends_with(err.message, "answer: another process is writing it"));
+	assert_null(other);
+	al_output_abandon(output);
+	assert_false(al_output_open_kept(&output, place->file, 5, &err));
+	assert_true(al_output_open_kept(&output, place->file, 3, &err));
+	assert_true(al_output_append(output, "xyz", 3, &err) && al_output_commit(output, &err));
+	expect(place->file, "abcxyz");
+}
+
+static void makes_folders_of_any_length(void **state)
+{
+	static char name[PATH_MAX + 1];
+	const struct place *place = *state;
+	const size_t length = (size_t)snprintf(name, sizeof(name), "%s/a/b/", place->folder.path);
+	struct al_error err;
+
+	assert_true(al_folder_make(name, &err));
+	name[length - 1] = '\0';
+	assert_int_equal(rmdir(name), 0);
+	memset(name + length - 1, '/', PATH_MAX - length + 1);
+	assert_false(al_folder_make(name, &err));
+	assert_string_equal(err.message, "a folder's name of 4096 bytes, expected 1 to 4095");
+	name[PATH_MAX - 1] = '\0';
+	assert_true(al_folder_make(name, &err));
+	assert_int_equal(rmdir(name), 0);
+	name[length - 3] = '\0';
+	assert_int_equal(rmdir(name), 0);
+	assert_false(al_folder_make("", &err));
+	assert_string_equal(err.message, "a folder's name of 0 bytes, expected 1 to 4095");
+	put(place->file, "");
+	assert_false(al_folder_make(place->file, &err));
+	assert_true(al_ends_with(err.message, "answer: is not a folder"));
+	assert_false(al_folder_make(strcat(strcpy(name, place->file), "/a"), &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+}
+
 /* The child: an output half written, then wait. */
 static void write_and_wait(const char *path, int number, int ready, bool is_ignored)
 {
@@ -363,6 +424,9 @@ int main(void)
 		CASE(pieces_come_out_in_order),
 		CASE(what_was_read_or_written_is_not_written_over),
 		CASE(refuses_what_is_no_place_for_a_file),
+		CASE(a_folder_has_each_name_once),
+		CASE(unfinished_output_is_of_one_process),
+		CASE(makes_folders_of_any_length),
 		CASE(a_signal_removes_the_temporary_file),
 		CASE(the_next_run_tidies_up),
 		CASE(an_ignored_signal_stays_ignored),
