@@ -140,6 +140,24 @@ static const struct {
 		".safetensors too"},
 };
 
+/* Its name is that of a program, which has no tensors to read, or longer than any file's. */
+static void refuses_names(void **state)
+{
+	const struct test_folder *folder = *state;
+	char path[256], index[512];
+
+	test_write(test_path(path, folder, "x.tflite"), "\34\0\0\0TFL3", 8);
+	expect_refusal(path,
+		"x.tflite: is a TensorFlow Lite program, expected the model that it was made from");
+	for (int length = 255; length <= 256; length++) {
+		snprintf(index, sizeof(index), "{\"weight_map\": {\"a\": \"%0*d\"}}", length, 0);
+		put(folder, "model.safetensors.index.json", index);
+		expect_refusal(folder->path,
+			length == 255 ? "can't open: No such file"
+				      : "0\" is longer than 255 bytes");
+	}
+}
+
 static void refuses_indexes_that_are_wrong(void **state)
 {
 	const struct test_folder *folder = *state;
@@ -290,6 +308,7 @@ int main(void)
 		CASE(reads_a_sharded_folder),
 		CASE(counts_what_the_index_does_not_name),
 		CASE(refuses_indexes_that_are_wrong),
+		CASE(refuses_names),
 		CASE(chooses_a_file_in_a_folder),
 		CASE(reads_more_shards_than_open_files),
 		CASE(notices_that_it_was_overwritten),

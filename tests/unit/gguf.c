@@ -274,6 +274,47 @@ static void a_copy_is_the_file(void **state)
 	test_folder_remove(&folder);
 }
 
+/* Numbers that a GGUF file has no type for, and more of them than it can describe. */
+static void refuses_to_write(void **state)
+{
+	static const struct {
+		const char *dtype;
+		int64_t n[2];
+		const char *message; /* NULL: none */
+	} cases[] = {
+		{"C64", {1, 0}, "tensor \"w\" has dtype C64, which a GGUF file can't hold"},
+		{"U8", {1, 0}, "tensor \"w\" has dtype U8, which a GGUF file can't hold"},
+		{"I8", {INT64_MAX, 0}, NULL},
+		{"F16", {INT64_MAX - 15, 0}, NULL},
+		{"F16", {INT64_MAX - 14, 0}, "the tensors have 2^64 bytes or more"},
+		{"F16", {INT64_MAX - 15, 16}, "the tensors have 2^64 bytes or more"},
+		{"F16", {INT64_MAX - 31, 16}, NULL},
+	};
+	struct test_folder folder;
+	struct al_tensor_writer *writer;
+	struct al_error err;
+	char path[256];
+
+	(void)state;
+	test_folder_make(&folder);
+	test_path(path, &folder, "w.gguf");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_tensor two[2];
+		for (size_t k = 0; k < 2; k++)
+			two[k] = (struct al_tensor){.name = "w",
+				.dtype = al_dtype_stored(cases[i].dtype),
+				.shape = &cases[i].n[k],
+				.n_dims = 1};
+		const bool ok = al_gguf_create(&writer, path, NULL, NULL, 0, two, 2, &err);
+		al_tensor_writer_abandon(writer);
+		if (ok != !cases[i].message)
+			fail_msg("case %zu: %s", i, ok ? "taken" : err.message);
+		if (!ok)
+			assert_string_equal(err.message, cases[i].message);
+	}
+	test_folder_remove(&folder);
+}
+
 /* Cut anywhere, it is refused; the data's end alone may be padding that nobody wrote. */
 static void cut_files(void **state)
 {
@@ -602,6 +643,7 @@ int main(void)
 		cmocka_unit_test(cut_files),
 		cmocka_unit_test(rotary_rules),
 		cmocka_unit_test(refuses),
+		cmocka_unit_test(refuses_to_write),
 		UNIT_TEST_OF_FIXTURES(as_other_readers),
 		UNIT_TEST_OF_FIXTURES(verdicts),
 	};

@@ -82,6 +82,29 @@ static void refuse(const char *path, const char *expected)
 		fail_msg("%s, expected %s", err.message, expected);
 }
 
+/* A file that is the first of so many parts. */
+static void write_count(const char *path, unsigned n)
+{
+	const struct al_gguf_entry entries[] = {{.key = "split.no"},
+		{.key = "split.count", .number = n},
+		{.key = "general.architecture", .text = "tiny"}};
+	struct al_error err;
+
+	if (!al_gguf_write(path, entries, 3, NULL, 0, &err))
+		fail_msg("%s", err.message);
+}
+
+static void open_one(const char *path)
+{
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+
+	if (!al_checkpoint_open(&checkpoint, path, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(checkpoint.n_shards, 1);
+	al_checkpoint_close(&checkpoint);
+}
+
 static void refuses_others(void **state)
 {
 	char first[256], second[256], other[256];
@@ -104,7 +127,17 @@ static void refuses_others(void **state)
 	refuse(first, "-00002-of-00003.gguf: can't open: No such file");
 	test_path(other, &folder, "renamed.gguf");
 	write_part(other, 1, PARTS, "b");
-	refuse(other, "is part 2 of 3, but its name doesn't end in -00002-of-00003.gguf");
+	refuse(other,
+		"is part 2 of 3, but its name doesn't end in -00002-of-00003.gguf, by which the "
+		"other parts are found");
+	write_count(other, 65536);
+	refuse(other, "split.count is 65536, expected at most 65535");
+	write_count(other, 65535);
+	refuse(other, "is part 1 of 65535, but its name doesn't end in -00001-of-65535.gguf");
+	write_count(other, 1);
+	open_one(other);
+	write_count(other, 0);
+	open_one(other);
 }
 
 int main(void)

@@ -100,7 +100,10 @@ static void refused(void **state)
 		size_t n;
 		const char *expected;
 	} cases[] = {
-		{0, 0, TIED, "dim is 0, expected 1 to"},
+		{0, 0, TIED, "dim is 0, expected 1 to 16777216"},
+		{0, 16777217, TIED, "dim is 16777217, expected 1 to 16777216"},
+		{2, 4097, TIED, "n_layers is 4097, expected 1 to 4096"},
+		{6, -1, TIED, "max_seq_len is -1, expected 1 to 16777216"},
 		{0, 5, TIED, "dim (5) is not a multiple of n_heads (2)"},
 		{3, 4, TIED, "heads of 1 dimensions, expected an even number"},
 		{4, 3, TIED, "n_heads (2) is not a multiple of n_kv_heads (3)"},

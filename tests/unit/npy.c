@@ -171,7 +171,17 @@ static void truncated(void **state)
 		char *exactly = malloc(n + 1);
 		assert_non_null(exactly);
 		memcpy(exactly, b.data, n);
-		assert_false(al_npy_parse(&npy, "x.npy", exactly, n, false, NULL));
+		struct al_error err;
+		char expected[64];
+		assert_false(al_npy_parse(&npy, "x.npy", exactly, n, false, &err));
+		/* the mark, version and length take 10 bytes */
+		snprintf(expected, sizeof(expected),
+			"x.npy: a header of %zu bytes in a file of %zu", b.n - 48 - 10, n);
+		if (n < b.n - 48)
+			assert_string_equal(err.message,
+				n < 10 ? "x.npy: not an .npy file" : expected);
+		else
+			assert_non_null(strstr(err.message, " bytes of data"));
 		free(exactly);
 	}
 }

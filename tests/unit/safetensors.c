@@ -408,6 +408,7 @@ static void copies_bytes(void **state)
 {
 	struct place *place = *state;
 	struct al_checkpoint checkpoint;
+	struct al_error err;
 	unsigned char bytes[3];
 
 	write_header(place->file, "{\"a\":{\"dtype\":\"F4\",\"shape\":[8],\"data_offsets\":[0,4]}}",
@@ -415,7 +416,11 @@ static void copies_bytes(void **state)
 	open_or_fail(&checkpoint, place->file);
 	assert_true(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 1, bytes, 3, NULL));
 	assert_memory_equal(bytes, "\1\2\3", 3);
-	assert_false(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 2, bytes, 3, NULL));
+	assert_false(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 2, bytes, 3, &err));
+	assert_string_equal(err.message, "tensor \"a\": 3 bytes from byte 2 exceed its 4");
+	assert_false(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 5, bytes, 0, &err));
+	assert_string_equal(err.message, "tensor \"a\": 0 bytes from byte 5 exceed its 4");
+	assert_true(al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 4, bytes, 0, &err));
 	al_checkpoint_close(&checkpoint);
 }
 
@@ -449,6 +454,114 @@ static void writes_all_or_nothing(void **state)
 	tensor.shape = (const int64_t[]){3};
 	assert_false(al_safetensors_create(&writer, place->file, &tensor, 1, NULL, 0, &err));
 	assert_null(writer);
+}
+
+/* The last size that a file's header can describe, and the first that it can't: of one tensor, of
+ * all together. */
+static void refuses_to_write_too_much(void **state)
+{
+	static const struct {
+		int64_t rows;
+		const char *dtype;
+		int64_t columns; /* of a matrix; the other is a vector of bytes */
+		int64_t bytes;
+		const char *message; /* NULL: none */
+	} cases[] = {
+		{INT64_MAX, "F16", 1, 1, NULL},
+		{INT64_MAX, "F16", 1, 2, "the tensors have 2^64 bytes or more"},
+		{INT64_MAX, "F32", 1, 0,
+			"tensor \"a\": 9223372036854775807 elements of F32 don't make a whole "
+			"number of "
+			"bytes below 2^64"},
+		{INT64_MAX / 2 + 1, "U8", 2, 0,
+			"tensor \"a\": the product of its dimensions is too large"},
+		{INT64_MAX / 2, "U8", 2, 0, NULL},
+		{3, "F4", 1, 0,
+			"tensor \"a\": 3 elements of F4 don't make a whole number of bytes below "
+			"2^64"},
+	};
+	static const char *const shards[] = {"s"};
+	struct place *place = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const int64_t shape[] = {cases[i].rows, cases[i].columns};
+		const struct al_tensor two[] = {{.name = "a",
+							.dtype = al_dtype_stored(cases[i].dtype),
+							.shape = shape,
+							.n_dims = 2},
+			{.name = "b",
+				.dtype = al_dtype_stored("U8"),
+				.shape = &cases[i].bytes,
+				.n_dims = 1}};
+		struct al_tensor_writer *writer;
+		struct al_error err, index_err;
+		const bool ok = al_safetensors_create(&writer, place->file, two, 2, NULL, 0, &err);
+		al_tensor_writer_abandon(writer);
+		assert_int_equal(ok, !cases[i].message);
+		assert_int_equal(al_index_write(place->file, two, 2, shards, &index_err), ok);
+		if (!ok) {
+			assert_string_equal(err.message, cases[i].message);
+			assert_string_equal(index_err.message, cases[i].message);
+		}
+	}
+}
+
+/* Its header and one of its two bytes. */
+static uint64_t begin_two_bytes(const char *path, const struct al_tensor *tensor)
+{
+	struct al_tensor_writer *writer;
+	struct al_error err;
+	uint64_t kept;
+
+	assert_true(al_safetensors_create_kept(&writer, path, 0, tensor, 1, NULL, 0, &err));
+	assert_true(al_tensor_writer_append(writer, "x", 1, &err));
+	assert_true(al_tensor_writer_keep(writer, &kept, &err));
+	al_tensor_writer_abandon(writer);
+	return kept;
+}
+
+static void expect_not_kept(const char *path, uint64_t kept, const struct al_tensor *tensor,
+	uint64_t least, uint64_t most)
+{
+	struct al_tensor_writer *writer;
+	struct al_error err;
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), ": %llu bytes of it are kept, expected %llu to %llu",
+		(unsigned long long)kept, (unsigned long long)least, (unsigned long long)most);
+	assert_false(al_safetensors_create_kept(&writer, path, kept, tensor, 1, NULL, 0, &err));
+	assert_true(al_ends_with(err.message, expected));
+	assert_null(writer);
+}
+
+/* A file that was begun: at least its header, at most all of it. */
+static void goes_on_with_what_is_kept(void **state)
+{
+	static const int64_t none = 0, two = 2;
+	const struct al_tensor
+		tensor = {.name = "a", .dtype = al_dtype_stored("U8"), .shape = &two, .n_dims = 1},
+		empty = {.name = "a", .dtype = tensor.dtype, .shape = &none, .n_dims = 1};
+	struct place *place = *state;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+	char bytes[2];
+
+	for (size_t n_kept = 0; n_kept <= 1; n_kept++) {
+		const uint64_t kept = begin_two_bytes(place->file, &tensor);
+		struct al_tensor_writer *writer;
+		assert_true(al_safetensors_create_kept(&writer, place->file, kept - 1 + n_kept,
+			&tensor, 1, NULL, 0, &err));
+		assert_true(al_tensor_writer_append(writer, "yz", 2 - n_kept, &err));
+		assert_true(al_tensor_writer_commit(writer, &err));
+		open_or_fail(&checkpoint, place->file);
+		assert_true(
+			al_tensor_read_bytes(&checkpoint, checkpoint.tensors, 0, bytes, 2, &err));
+		assert_memory_equal(bytes, n_kept ? "xy" : "yz", 2);
+		al_checkpoint_close(&checkpoint);
+	}
+	const uint64_t kept = begin_two_bytes(place->file, &tensor);
+	expect_not_kept(place->file, kept, &empty, kept - 1, kept - 1);
+	expect_not_kept(place->file, kept - 2, &tensor, kept - 1, kept + 1);
 }
 
 /* ---- files by the reference ---- */
@@ -571,6 +684,8 @@ int main(void)
 		CASE(refuses_what_it_can_not_read),
 		CASE(copies_bytes),
 		CASE(writes_all_or_nothing),
+		CASE(refuses_to_write_too_much),
+		CASE(goes_on_with_what_is_kept),
 		UNIT_TEST_OF_FIXTURES(agrees_with_the_reference),
 		UNIT_TEST_OF_FIXTURES(reads_what_the_reference_wrote),
 	};
