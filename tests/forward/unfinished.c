@@ -237,6 +237,42 @@ static int64_t found(struct opened *o, const char *path)
 	return r.n_passed;
 }
 
+/* The file's head: its magic, what it is of, how many layers the rest is behind. */
+static void layers_that_were_passed(void **state)
+{
+	char path[256], kept[256];
+	struct opened o;
+	struct recording r = {.o = &o, .path = path, .watch = {count, &(struct steps){0, NEVER}}};
+	AL_TEXT(bytes);
+	struct al_error err;
+
+	(void)state;
+	open_case(&o, "tests/data/forward/llama.json");
+	const int64_t n_layers = o.network.n_layers;
+	test_path(path, &o.folder, "a.safetensors");
+	test_path(kept, &o.folder, "a.safetensors.state");
+	record(&o, path, false, &(struct steps){0, 1});
+	must(al_file_read(&bytes, kept, 1 << 30, &err), &err);
+	for (int64_t n = 0; n <= n_layers; n++) {
+		memcpy(bytes.data + 16, &n, sizeof(n));
+		test_write(kept, bytes.data, bytes.length);
+		assert_int_equal(found(&o, path), n < n_layers ? n : 0);
+	}
+	memcpy(bytes.data + 16, &(int64_t){1}, sizeof(int64_t));
+	bytes.data[bytes.length - 1] ^= 1; /* of the stream */
+	test_write(kept, bytes.data, bytes.length);
+	begin(&r);
+	find(&r, NULL);
+	assert_int_equal(r.n_passed, 1);
+	assert_false(al_calibration_record(&r.calibration, &o.network, &o.tiny->batch, NULL,
+		&r.watch, &r.unfinished.state, &err));
+	assert_string_equal(err.message,
+		al_format(&o.view.arena, "%s: is damaged: remove it to begin again", kept));
+	al_unfinished_finish(&r.unfinished, false);
+	al_calibration_finish(&r.calibration);
+	close_case(&o);
+}
+
 /* Of another recording, cut, or with a byte that changed: it begins again, or says so. */
 static void states_that_are_wrong(void **state)
 {
@@ -294,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ended_recordings),
 		cmocka_unit_test(shared_weights),
+		cmocka_unit_test(layers_that_were_passed),
 		cmocka_unit_test(states_that_are_wrong),
 		cmocka_unit_test(other_configs),
 	};

@@ -9,8 +9,22 @@
 #include "audit/subspaces.h"
 #include "formats/npy.h"
 
+/* Layers 0 and 1, 0 and 2, 1 and 2. */
+static bool watch(void *context, const char *part, size_t done, size_t n)
+{
+	static const char *const parts[] = {"layers.0 and layers.1", "layers.0 and layers.2",
+		"layers.1 and layers.2"};
+	size_t *n_seen = context;
+
+	assert_int_equal(done, (*n_seen)++);
+	assert_int_equal(n, 3);
+	assert_string_equal(part, parts[done]);
+	return true;
+}
+
 static void measure(const struct llama *m, size_t n_pairs, struct al_table *table)
 {
+	size_t n_seen = 0;
 	const struct al_attention *modules[LAYERS];
 	const struct al_audit_options options = {.n_pairs = n_pairs};
 	struct al_audit audit;
@@ -21,8 +35,10 @@ static void measure(const struct llama *m, size_t n_pairs, struct al_table *tabl
 	al_audit_init(&audit, &m->view, &options);
 	al_table_init(table, "across", "");
 	al_pairs_add_columns(table, AL_BY_WEIGHTS, true);
-	if (!al_across_measure(&audit, modules, LAYERS, NULL, table, &err))
+	if (!al_across_measure(&audit, modules, LAYERS, &(struct al_watch){watch, &n_seen}, table,
+		    &err))
 		fail_msg("%s", err.message);
+	assert_int_equal(n_seen, 3);
 	al_audit_finish(&audit);
 }
 
