@@ -64,12 +64,10 @@ static const char *say_orders(struct al_arena *arena, const struct al_table *tab
 static const char *say_growth(struct al_arena *arena, const struct al_table *table,
 	const char *symbol)
 {
-	const char *order = al_claim_cell(arena, table, 0, "order");
-
 	if (table->n_rows == 1)
-		return al_format(arena, "In %s the parameters of %s grow %s", symbol,
+		return al_format(arena, "In %s the parameters of %s grow as %s", symbol,
 			al_claim_cell(arena, table, 0, "variant"),
-			*order ? al_format(arena, "as %s", order) : "in no decided order");
+			al_claim_cell(arena, table, 0, "order"));
 	return al_format(arena, "In %s parameters grow%s of %s variants", symbol,
 		say_orders(arena, table),
 		al_claim_count(arena, "variants", (int64_t)table->n_rows));
@@ -82,10 +80,10 @@ static const char *say_difference(struct al_arena *arena, const struct al_table 
 	const size_t n = al_count_rows(table, "difference", "0");
 
 	if (table->n_rows == 1)
-		return al_format(arena, "%s has %s as %s",
+		return al_format(arena, "%s %s as many parameters as %s",
 			al_claim_cell(arena, table, 0, "variant"),
-			n ? "as many parameters" : "not always as many parameters", against);
-	return al_format(arena, "%s of %s variants have always as many parameters as %s",
+			n ? "has" : "doesn't always have", against);
+	return al_format(arena, "%s of %s variants always have as many parameters as %s",
 		al_claim_count(arena, "equal", (int64_t)n),
 		al_claim_count(arena, "variants", (int64_t)table->n_rows),
 		al_claim_name(arena, "against", against));
@@ -172,10 +170,8 @@ static bool add_formulas(const struct al_formulas *f, const struct al_configured
 	for (size_t i = 0; i < f->n_substitutions; i++)
 		al_table_note(table, "%s = %s", f->substitutions[i].symbol,
 			al_formula_source(f->substitutions[i].formula));
-	if (table->n_rows > 0)
-		al_session_claim(f->session,
-			say(&f->session->arena, table, f->order,
-				f->reference ? f->against.name : NULL));
+	al_session_claim(f->session,
+		say(&f->session->arena, table, f->order, f->reference ? f->against.name : NULL));
 	return true;
 }
 
