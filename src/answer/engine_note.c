@@ -46,7 +46,9 @@ struct al_cache_entries al_request_cache(const struct al_request *q)
 	struct al_cache_entries cache = {0};
 
 	ask.detail = AL_MODULES_BY_KIND;
-	struct al_ledger *ledger = q->cache.dtype ? al_ledger_create(q->arena, &ask, NULL) : NULL;
+	struct al_ledger *ledger = q->cache.dtype && al_request_open_draft(q, &ask, NULL)
+		? al_ledger_create(q->arena, &ask, NULL)
+		: NULL;
 	if (!ledger || !al_ledger_cache(ledger, q->cache.dtype, 1, 1, 1, &cache, NULL))
 		cache.n = 0;
 	return cache;
@@ -94,8 +96,9 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 		c->engine->title, c->engine->version, block_text(q, table),
 		c->has_mtp ? ", with multi-token prediction layers" : "");
 	if (c->engine->sequences)
-		al_table_note(table, "a step processes %lld tokens and samples %lld sequences",
-			(long long)c->chunk, (long long)c->sequences);
+		al_table_note(table, "a step processes %lld token%s and samples %lld sequence%s",
+			(long long)c->chunk, c->chunk == 1 ? "" : "s", (long long)c->sequences,
+			c->sequences == 1 ? "" : "s");
 	const struct al_cache_entries cache = al_request_cache(q);
 	const char *windows = c->holds_windows_whole && c->engine->no_windows
 		? c->engine->no_windows

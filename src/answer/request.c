@@ -130,7 +130,8 @@ struct al_quantization *al_request_quantization(struct al_request *q, const char
 	return quantization;
 }
 
-bool al_request_open_draft(struct al_request *q, struct al_ledger_ask *ask, struct al_error *err)
+bool al_request_open_draft(const struct al_request *q, struct al_ledger_ask *ask,
+	struct al_error *err)
 {
 	if (!q->draft)
 		return true;

@@ -43,7 +43,7 @@ bool al_check_whole(const struct al_request *request, bool is_whole,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds to the ledger's ask, with all else in it, the draft model's, if there is one. */
-bool al_request_open_draft(struct al_request *request, struct al_ledger_ask *ask,
+bool al_request_open_draft(const struct al_request *request, struct al_ledger_ask *ask,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the notes that every answer carries: what is counted (`is_whole`: --whole), defaults that
@@ -63,8 +63,8 @@ void al_note_context(struct al_request *request, int64_t seq, struct al_table *t
 /* A note if the model's files specify the format of its cache. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);
-/* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
- * known. */
+/* What one token of the model leaves, or of what replaces its attention, and of the draft model;
+ * nothing where that isn't known. */
 struct al_cache_entries al_request_cache(const struct al_request *request);
 /* Is it a model that reads all tokens at once, and has no decoder? */
 bool al_request_is_encoder(const struct al_request *request);
