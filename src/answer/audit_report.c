@@ -15,7 +15,8 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 	size_t n = 0;
 
 	facts[n++] = run->opened->view.family->name;
-	if (run->summary.n_rows > 0)
+	if (run->summary.n_rows > 0
+		&& strcmp(al_table_text(&run->summary, 0, "item"), "modules") == 0)
 		facts[n++] = al_format(arena, "modules of attention: %s",
 			al_table_text(&run->summary, 0, "value"));
 	facts[n++] = al_count_text(arena, checkpoint->bytes, "byte");

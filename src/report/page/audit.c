@@ -232,7 +232,7 @@ void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 	al_page_begin(out, &page->head);
 	if (page->n_tiles > 0)
 		al_page_tiles(out, page->tiles, page->n_tiles);
-	if (page->heads)
+	if (page->heads && (page->cosines || heads.has_costs))
 		add_map(out, page, &heads);
 	if (page->redundant || page->n_advice > 0)
 		add_advice(out, page);
