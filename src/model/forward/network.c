@@ -75,13 +75,13 @@ static bool read_activations(struct al_network *network, struct al_error *err)
 	if (!read_activation(network, &how->activation, &network->activation, err))
 		return false;
 	network->masked_activation = network->activation;
-	if (!how->masked_activation.fallback)
-		return true;
-	return read_activation(network, &how->masked_activation, &network->masked_activation, err)
-		&& (!al_activation_learns(network->masked_activation)
-			|| al_fail(err, AL_EINPUT,
-				"%s: %s has learned numbers, and the head for masked tokens none",
-				network->view->config_path, how->masked_activation.keys[0]));
+	if (how->masked_activation.fallback
+		&& !read_activation(network, &how->masked_activation, &network->masked_activation,
+			err))
+		return false;
+	return !how->mask || !al_activation_learns(network->masked_activation)
+		|| al_fail(err, AL_EINPUT,
+			"the head for masked tokens can't have an activation with learned numbers");
 }
 
 /* A config's value as the family's file writes it. */
