@@ -94,10 +94,9 @@ static bool add_bytes(struct al_shrink *s, const struct al_attention *a, int64_t
 	int64_t cached, uint64_t *out, struct al_error *err)
 {
 	const struct al_dtype *dtype = a->factors[AL_VALUE].dtype;
-	int64_t seen = 0;
+	int64_t seen;
 
-	if (s->goal->of_cache
-		&& !al_layer_seen(&s->base.network, a->layer, s->goal->context, &seen, err))
+	if (!al_layer_seen(&s->base.network, a->layer, s->goal->context, &seen, err))
 		return false;
 	*out += al_shrink_size(s, (uint64_t)parameters * dtype->block_bytes / dtype->block_elements,
 		(uint64_t)cached * (uint64_t)seen * AL_CACHED_BYTES);
