@@ -141,9 +141,9 @@ static const char *say_layers(const struct al_ablating *a, const struct al_table
 		return " One sequence gives no standard errors.";
 	if (!has_others || n_layers < 2)
 		return "";
-	return al_format(arena, " One of a layer's heads clearly %s least in %s of %s layers.",
-		a->kind->verb, al_claim_count(arena, "separable", n),
-		al_claim_count(arena, "layers", n_layers));
+	return al_format(arena, " One of a layer's %s clearly %s least in %s of %s layers.",
+		a->options->what == AL_ABLATE_GROUPS ? "groups" : "heads", a->kind->verb,
+		al_claim_count(arena, "separable", n), al_claim_count(arena, "layers", n_layers));
 }
 
 static const char *say_parts(const struct al_ablating *a, const struct al_table *table)
