@@ -208,6 +208,7 @@ static void tensors_come_out(void **state)
 	}
 	assert_false(al_answer_arrays(smaller, 1, &items, &n, &err));
 	assert_false(al_answer_arrays(smaller, 3, &items, &n, &err));
+	assert_string_equal(err.message, "there is no file 3");
 	const struct al_arrays model = {"model", m.items, m.checkpoint.n_tensors, m.config.data};
 	const struct al_ask_options options = {.checkpoints = &model,
 		.n_checkpoints = 1,
@@ -371,14 +372,16 @@ static void refuses(void **state)
 		refuse(&(struct al_ask_options){.checkpoints = &set, .n_checkpoints = 1},
 			bad_arrays[i].expected);
 	}
-	refuse(&(struct al_ask_options){.checkpoints = sets, .n_checkpoints = 2}, "given twice");
-	refuse(&(struct al_ask_options){.checkpoints = sets + 2, .n_checkpoints = 1}, "no name");
+	refuse(&(struct al_ask_options){.checkpoints = sets, .n_checkpoints = 2},
+		"model: is given twice");
+	refuse(&(struct al_ask_options){.checkpoints = sets + 2, .n_checkpoints = 1},
+		"what is in memory has no name");
 	refuse(&(struct al_ask_options){.checkpoints = sets + 3, .n_checkpoints = 1},
 		"model: expected tensors");
 	refuse(&(struct al_ask_options){.checkpoints = sets + 4, .n_checkpoints = 1}, "twice");
-	refuse(&(struct al_ask_options){.files = files, .n_files = 2}, "given twice");
+	refuse(&(struct al_ask_options){.files = files, .n_files = 2}, "a: is given twice");
 	refuse(&(struct al_ask_options){.files = files + 2, .n_files = 1}, "no name");
-	refuse(&(struct al_ask_options){.files = files + 3, .n_files = 1}, "NULL");
+	refuse(&(struct al_ask_options){.files = files + 3, .n_files = 1}, "c: its bytes are NULL");
 	refuse(&(struct al_ask_options){.files = files, .n_files = 1}, "model: can't open");
 }
 

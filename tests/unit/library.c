@@ -223,7 +223,7 @@ static void refuses(void **state)
 		{{"count", "bert-base", "--set", "n_heads"}, "expected SYMBOL=NUMBER"},
 		{{"count"}, "expected MODEL"},
 		{{"count", "gpt2", "--no-such"}, "option"},
-		{{"count", "--help"}, "help"},
+		{{"count", "--help"}, "--help: use the program for help"},
 	};
 
 	(void)state;

@@ -394,24 +394,59 @@ static void bounds_what_formulas_ask(void **state)
 	al_text_finish(&text);
 }
 
+static void add_cases(struct al_text *scenario, int n)
+{
+	al_text_init(scenario);
+	al_text_add(scenario, "{" SMALL ", 'cases': [");
+	for (int i = 0; i < n; i++)
+		al_text_addf(scenario, "%s{'id': 'c%d'}", i ? ", " : "", i);
+	al_text_add(scenario, "], 'tables': [{'id': 'a', 'columns': [");
+}
+
+/* A million cells are 10,000 cases of three variants in 33 columns, and 10,000 rows of a listing. */
 static void bounds_the_cells(void **state)
 {
-	struct al_text scenario, text;
+	static const struct {
+		int n_columns, n_rows;
+		const char *expected;
+	} cases[] = {
+		{34, 0, "the file's tables have more than 1000000 cells"},
+		{33, 10001, "more than 1000000 cells in all tables"},
+	};
 
 	(void)state;
-	al_text_init(&scenario);
-	al_text_add(&scenario, "{" SMALL ", 'cases': [");
-	for (int i = 0; i < 10000; i++)
-		al_text_addf(&scenario, "%s{'id': 'c%d'}", i ? ", " : "", i);
-	al_text_add(&scenario, "], 'tables': [{'id': 'a', 'columns': [");
-	for (int i = 0; i < 34; i++)
-		al_text_addf(&scenario, "%s{'key': 'q%c%c', 'formula': '1'}", i ? ", " : "",
-			'a' + i / 26, 'a' + i % 26);
-	al_text_add(&scenario, "]}]}");
-	table_text(scenario.data, 0, "", "csv", &text);
-	assert_non_null(strstr(text.data, "the file's tables have more than 1000000 cells"));
-	al_text_finish(&scenario);
-	al_text_finish(&text);
+	for (size_t i = 0; i < N_OF(cases); i++) {
+		struct al_text scenario, text;
+		add_cases(&scenario, 10000);
+		for (int k = 0; k < cases[i].n_columns; k++)
+			al_text_addf(&scenario, "%s{'key': 'q%c%c', 'formula': '1'}", k ? ", " : "",
+				'a' + k / 26, 'a' + k % 26);
+		al_text_add(&scenario, "]}], 'listings': [{'id': 'l', 'columns': ['x'], 'rows': [");
+		for (int k = 0; k < cases[i].n_rows; k++)
+			al_text_add(&scenario, k ? ", ['1']" : "['1']");
+		al_text_add(&scenario, "]}]}");
+		table_text(scenario.data, 0, "", "csv", &text);
+		assert_non_null(strstr(text.data, cases[i].expected));
+		al_text_finish(&scenario);
+		al_text_finish(&text);
+	}
+}
+
+static void bounds_the_ledgers(void **state)
+{
+	static const char *const ends[] = {"\nc4999,4\n",
+		"the file asks for the ledgers of more than 5000 (case, variant) pairs"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct al_text scenario, text;
+		add_cases(&scenario, 5000 + i);
+		al_text_add(&scenario, "'d_model'], 'rows': 'cases'}]}");
+		table_text(scenario.data, 0, "", "csv", &text);
+		assert_non_null(strstr(text.data, ends[i]));
+		al_text_finish(&scenario);
+		al_text_finish(&text);
+	}
 }
 
 int main(void)
@@ -428,6 +463,7 @@ int main(void)
 		cmocka_unit_test(notes_conventions),
 		cmocka_unit_test(bounds_what_formulas_ask),
 		cmocka_unit_test(bounds_the_cells),
+		cmocka_unit_test(bounds_the_ledgers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
