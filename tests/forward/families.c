@@ -178,6 +178,9 @@ static void write_sequence(struct opened *o, const struct tiny *tiny, size_t seq
 	}
 	struct al_matrix_f none;
 	assert_false(al_generator_step(g, &tiny->tokens[first], &none, &err));
+	assert_string_equal(err.message,
+		al_format(&o->view.arena, "a sequence has %zu tokens, expected at most %zu", n + 1,
+			n));
 	al_generator_destroy(g);
 }
 
