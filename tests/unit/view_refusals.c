@@ -1,6 +1,7 @@
 /* What views refuse: one line that says which tensor, what was found and what was expected. */
 #include "unit.h"
 
+#include "base/text.h"
 #include "support/state_dict.h"
 #include "model/heads/views.h"
 
@@ -159,6 +160,39 @@ static void scales_that_nobody_names_are_not_ignored(void **state)
 	state_dict_finish(dict);
 }
 
+/* DeepSeek's family names them; how many numbers have one is the config's to say. */
+static void scales_need_their_blocks(void **state)
+{
+	static const struct {
+		const char *block, *message;
+	} cases[] = {
+		{"[4, 5]", NULL},
+		{"null", "q_b_proj.weight_scale_inv is 9 x 2, expected 1 x 1"},
+		{"[4, 0]", "division by zero in \"ceil_div(d_model, block[1])\""},
+		{"[4, 6]", "q_b_proj.weight_scale_inv is 9 x 2, expected 9 x 1"},
+	};
+	struct al_error err = {0};
+	char path[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct state_dict *dict = state_dict_read("deepseek_v3-fp8");
+		AL_TEXT(config);
+		const char *block = strstr(dict->config, "[4, 5]");
+		al_text_addf(&config, "%.*s%s%s", (int)(block - dict->config), dict->config,
+			cases[i].block, block + strlen("[4, 5]"));
+		dict->config = config.data;
+		remove(test_path(path, &folder, "model.safetensors"));
+		remove(test_path(path, &folder, "config.json"));
+		state_dict_write(dict, &folder, true);
+		state_dict_finish(dict);
+		const bool is_open = open_view(&(struct al_view_options){0}, &err);
+		if (is_open != !cases[i].message
+			|| (!is_open && !strstr(err.message, cases[i].message)))
+			fail_msg("%s: %s", cases[i].block, is_open ? "opens" : err.message);
+	}
+}
+
 static void other_names_fit_no_family(void **state)
 {
 	struct state_dict *dict = state_dict_read("llama");
@@ -290,6 +324,36 @@ static void latent_heads_need_all_their_tensors(void **state)
 	}
 }
 
+#define NO_HEADS(variant, tensor) \
+	"{\"name\": \"own\", \"title\": \"Own\", \"source\": \"a test\", \"model_types\": " \
+	"[\"own\"], \"config\": {\"d_model\": {\"key\": \"d\"}, \"n_layers\": {\"key\": \"n\"}, " \
+	"\"n_heads\": {\"key\": \"h\"}}, \"prefixes\": [\"\"], \"modules\": [{\"name\": " \
+	"\"layers.{layer}\", \"for\": {\"layer\": \"n_layers\"}, \"variant\": \"" variant "\", " \
+	"\"stored\": [{\"name\": \"a.{layer}.q\", \"is\": \"" tensor "\"}]}], \"tensors\": " \
+	"[{\"part\": \"norm\", \"stage\": \"last\", \"name\": \"n\", \"shape\": [\"d_model\"], " \
+	"\"kind\": \"norm\"}]}"
+
+static void layers_without_heads(void **state)
+{
+	static const char *const cases[][3] = {
+		{"differential", NO_HEADS("differential", "W_Q"),
+			": no attention modules: variant differential doesn't specify the factors "
+			"of its heads"},
+		{"short-conv", NO_HEADS("short-conv", "W_B"),
+			": no attention modules: Gated short convolution has no attention weights"},
+	};
+	struct al_checkpoint checkpoint;
+	struct al_model_view view;
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_false(open_own(cases[i][0], cases[i][1], &view, &checkpoint, &err));
+		if (!strstr(err.message, cases[i][2]))
+			fail_msg("%s", err.message);
+	}
+}
+
 static void own_layouts_are_refused_where_they_are_wrong(void **state)
 {
 	struct al_checkpoint checkpoint;
@@ -310,8 +374,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refusals_say_what_was_found),
 		cmocka_unit_test(scales_that_nobody_names_are_not_ignored),
+		cmocka_unit_test(scales_need_their_blocks),
 		cmocka_unit_test(other_names_fit_no_family),
 		cmocka_unit_test(own_layouts_are_laid),
+		cmocka_unit_test(layers_without_heads),
 		cmocka_unit_test(own_layouts_are_refused_where_they_are_wrong),
 		cmocka_unit_test(latent_heads_need_all_their_tensors),
 	};
