@@ -5,11 +5,9 @@
 
 static double column_norm(struct al_matrix m, size_t j)
 {
-	double sum = 0;
+	const struct al_view column = al_columns(al_view(m), j, 1);
 
-	for (size_t i = 0; i < m.rows; i++)
-		sum += m.data[i + j * m.ld] * m.data[i + j * m.ld];
-	return sqrt(sum);
+	return sqrt(al_inner(column, column));
 }
 
 /* The adaptive expressiveness of Cordonnier et al.: how many shared dimensions hold 90 % of

@@ -323,7 +323,7 @@ static bool try_algebraic(const struct al_heads *heads, const struct al_cp_optio
 		trial.n_sweeps = TRIAL_SWEEPS;
 	return try_start(heads, &trial, norm, AL_CP_ALGEBRAIC, out, &is_stopped, err)
 		&& (is_stopped || out->start != AL_CP_ALGEBRAIC || out->is_converged
-			|| out->n_sweeps >= o->n_sweeps || resume(heads, o, norm, out, err));
+			|| resume(heads, o, norm, out, err));
 }
 
 /* A layer without an algebraic start has the greedy one. */

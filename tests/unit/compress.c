@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "compress/job.h"
 #include "support/state_dict.h"
 
 /* GPT-2 keeps queries, keys and values in one matrix, [in, out]. */
@@ -613,9 +614,32 @@ static void interrupted_leaves_the_old_file(void **state)
 	assert_int_equal(after.st_size, 3);
 }
 
+/* Heads 0 to 3 use dimension r with weight m_ir |a_r| |c_r|, |a| |c| = 5, 1, 2, 7: of the squares
+ * 25, 25, 25 and 0, of 4 alone, of 25, 4 and 1, and of none. */
+static void counts_shared_dimensions(void **state)
+{
+	static double query[] = {-3, 4, 0, 1, 0.6, -0.8, 7, 0},
+		      key[] = {1, 0, 0, -1, 1.2, 1.6, 0, 1},
+		      mixing[] = {1, -5, 2.5, 0, 0, 0, -1, 0, 1, 1, 1, 0, 0, 0, 0, 0};
+	static const size_t expected[] = {3, 1, 2, 0};
+	struct al_job job = {.n_modules = 0};
+	struct al_job_module module = {.scale = 1};
+
+	(void)state;
+	al_arena_init(&job.arena);
+	module.pieces.of[AL_PIECE_QUERY] = (struct al_matrix){query, 2, 4, 2};
+	module.pieces.of[AL_PIECE_KEY] = (struct al_matrix){key, 2, 4, 2};
+	module.pieces.of[AL_PIECE_MIXING] = (struct al_matrix){mixing, 4, 4, 4};
+	al_count_dimensions(&job, &module);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(module.dimensions[i], expected[i]);
+	al_arena_finish(&job.arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_shared_dimensions),
 		WITH_BERT(collaborative_layer_is_found),
 		WITH_BERT(wrong_scale_shows),
 		WITH_BERT(parameters_of_bert_base),

@@ -242,13 +242,17 @@ static void takes_zeros_and_refuses_what_is_too_many(void **state)
 {
 	struct al_matrix zero = new_matrix(4, 3);
 	double values[5] = {1, 1, 1, 1, 1};
+	struct al_error err;
 	bool is_found;
 
 	(void)state;
 	assert_true(al_free_sum(AL_FREE_SUM, al_view(zero), 5, values, 5, &is_found, NULL));
 	assert_true(is_found && values[0] == 0 && values[4] == 0);
-	assert_false(al_free_sum(AL_FREE_SUM, al_view(zero), 3, values, 3, &is_found, NULL));
-	assert_false(al_free_sum(AL_FREE_SUM, al_view(zero), 4, values, 5, &is_found, NULL));
+	assert_true(al_free_sum(AL_FREE_SUM, al_view(zero), 4, values, 4, &is_found, NULL));
+	assert_false(al_free_sum(AL_FREE_SUM, al_view(zero), 3, values, 2, &is_found, &err));
+	assert_string_equal(err.message, "2 of 4 singular values of a height of 3");
+	assert_false(al_free_sum(AL_FREE_SUM, al_view(zero), 4, values, 5, &is_found, &err));
+	assert_string_equal(err.message, "5 of 4 singular values of a height of 4");
 	zero.data[3] = NAN;
 	assert_false(al_free_sum(AL_FREE_SUM, al_view(zero), 5, values, 5, &is_found, NULL));
 	al_matrix_finish(&zero);

@@ -632,6 +632,7 @@ static void refuses_wrong_shapes(void **state)
 	struct al_matrix a = new_matrix(3, 4), b = new_matrix(5, 2), c = new_matrix(3, 2);
 	struct al_matrix thin = {c.data, 3, 2, 2}, nothing = {NULL, 3, 2, 3};
 	struct al_matrix wide = {c.data, 3, (size_t)INT32_MAX + 1, 3};
+	struct al_matrix large = {c.data, 32001, 32001, 32001};
 	struct al_error err;
 
 	(void)state;
@@ -647,8 +648,26 @@ static void refuses_wrong_shapes(void **state)
 	assert_false(al_qr_r(wide, c, &err));
 	assert_string_equal(err.message,
 		"A: 3 x 2147483648 with leading dimension 3: at most 2147483647");
+	/* 2^31 - 1 columns, the next one 2^29 - 1 numbers behind: the last that fit */
+	wide.cols = INT32_MAX;
+	wide.ld = (size_t)1 << 29;
+	assert_true(al_check("A", al_view(wide), &err));
+	wide.ld += 1;
+	assert_false(al_check("A", al_view(wide), &err));
+	assert_string_equal(err.message, "A: 536870913 x 2147483647 doesn't fit into memory");
 	assert_false(al_eigenvalues(a, c.data, &err));
 	assert_string_equal(err.message, "G is 3 x 4, expected 4 x 4");
+	assert_false(al_eigenvectors(large, c.data, &err));
+	assert_string_equal(err.message, "eigenvectors of 32001 x 32001: at most 32000");
+	large.cols = 32000;
+	assert_false(al_eigenvectors(large, c.data, &err));
+	assert_string_equal(err.message, "G is 32001 x 32000, expected 32000 x 32000");
+	assert_false(al_eigenvectors_top(al_part(a, 0, 0, 3, 3), c.data, b, &err));
+	assert_string_equal(err.message,
+		"vectors are 5 x 2, expected 3 rows and at most 3 columns");
+	assert_false(al_eigenvectors_top(al_part(a, 0, 0, 3, 3), c.data, a, &err));
+	assert_string_equal(err.message,
+		"vectors are 3 x 4, expected 3 rows and at most 3 columns");
 	assert_false(al_haar(NULL, a, &err));
 	assert_string_equal(err.message, "U: 4 orthonormal columns of 3 rows");
 	assert_false(al_matrix_init(&nothing, SIZE_MAX / 4, 5, &err));
@@ -657,6 +676,30 @@ static void refuses_wrong_shapes(void **state)
 	al_matrix_finish(&c);
 	al_matrix_finish(&b);
 	al_matrix_finish(&a);
+}
+
+static void says_what_lapack_returns(void **state)
+{
+	static const struct {
+		lapack_int info;
+		const char *message;
+	} cases[] = {
+		{1, "dgesv: did not converge (1)"},
+		{7, "dgesv: did not converge (7)"},
+		{-1, "dgesv: argument 1 is not a number or not valid"},
+		{-4, "dgesv: argument 4 is not a number or not valid"},
+		{LAPACK_WORK_MEMORY_ERROR, "dgesv: no memory"},
+		{LAPACK_TRANSPOSE_MEMORY_ERROR, "dgesv: no memory"},
+	};
+	struct al_error err;
+
+	(void)state;
+	assert_true(al_check_info("dgesv", 0, &err));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_false(al_check_info("dgesv", cases[i].info, &err));
+		assert_int_equal(err.status, AL_ESYSTEM);
+		assert_string_equal(err.message, cases[i].message);
+	}
 }
 
 /* One argument at a time that doesn't fit the others. */
@@ -1064,6 +1107,7 @@ int main(void)
 		cmocka_unit_test(reports_the_first_failure),
 		cmocka_unit_test(waits_for_no_other_help),
 		cmocka_unit_test(refuses_wrong_shapes),
+		cmocka_unit_test(says_what_lapack_returns),
 		cmocka_unit_test(refuses_each_argument),
 		cmocka_unit_test(sums_what_the_largest_eigenvalues_leave),
 		cmocka_unit_test(sums_what_known_eigenvalues_leave),

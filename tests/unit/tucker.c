@@ -410,6 +410,12 @@ static void refuses_ranks(void **state)
 		{{.tolerance = NAN}, "tolerance (nan): expected between 0 and 1"},
 		{{.tolerance = 0.1, .finder = AL_TUCKER_RANDOM},
 			"the random finder takes ranks, not a tolerance"},
+		{{.modes = AL_TUCKER_FULL,
+			 .finder = AL_TUCKER_RANDOM,
+			 .head_rank = 1,
+			 .query_rank = 1,
+			 .key_rank = 1},
+			"the random finder is for query and key"},
 		{{.query_rank = 13, .key_rank = 2, .n_sweeps = 1},
 			"query rank (13) exceeds the product of the other ranks (12)"},
 	};
