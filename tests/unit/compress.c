@@ -474,9 +474,10 @@ static void refuses_ranks_and_heads(void **state)
 			"2 ranks for 1 modules"},
 		{{.method = AL_METHOD_COLLAB, .budget = .99},
 			"the lowest ranks already need 390 parameters, more than 47"},
-		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1}, "no module 7"},
+		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1},
+			"no module 7, the last is layers.0"},
 		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1},
-			"layers.0 has no head 6"},
+			"layers.0 has no head 6, the last is 5"},
 		{{.method = AL_METHOD_COLLAB, .budget = .5, .modules = "layers.9"},
 			"no module layers.9"},
 	};
@@ -561,6 +562,133 @@ static void rotary_and_grouped(void **state)
 	assert_true(out.probability_max == 0);
 	assert_true(out.parameters == 2 * (3 * D_HEAD * D + D_HEAD * D));
 	close_model(&llama);
+}
+
+#define OF(rest) "[{\"module\": \"layers.0\", \"scale\": 1" rest "}]"
+
+/* What a file records of itself, for a model of one module with six heads of eight. */
+static const struct {
+	const char *method, *dtype, *modules, *message; /* the end of it; NULL: it is taken */
+} records[] = {
+	{NULL, NULL, "[]",
+		"x: no attnledger.method in its metadata; was it compressed by attnledger?"},
+	{"ov", NULL, NULL,
+		"x: no attnledger.modules in its metadata; was it compressed by attnledger?"},
+	{"ovv", NULL, "[]", "unknown method \"ovv\" (did you mean \"ov\"?)"},
+	{"ov", "f33", "[]", "x: attnledger.dtype: unknown dtype \"f33\" (did you mean \"f32\"?)"},
+	{"ov", "f16", "[]", NULL},
+	{"identity", NULL, "[]", NULL},
+	{"identity", NULL, OF(""), "attnledger.modules:1:1: method identity, expected no modules"},
+	{"ov", NULL, "{}", "attnledger.modules:1:1: found an object, expected an array"},
+	{"ov", NULL, "[1]", "attnledger.modules:1:2: found a number, expected an object"},
+	{"ov", NULL, "[{\"module\": \"layers.1\", \"scale\": 1}]",
+		"attnledger.modules:1:2: the original has no module \"layers.1\""},
+	{"ov", NULL, "[{\"module\": \"layers.0\"}]",
+		"attnledger.modules:1:2: key \"scale\" is missing"},
+	{"ov", NULL, OF(""), "attnledger.modules:1:2: key \"rank\" is missing"},
+	{"ov", NULL, OF(", \"rank\": 0"), "attnledger.modules:1:45: found 0, expected 1 or more"},
+	{"ov", NULL, OF(", \"rank\": 8"), NULL},
+	{"ov", NULL, OF(", \"rank\": 9"), "attnledger.modules:1:2: rank 9, expected 1 to 8"},
+	{"collab", NULL, OF(", \"rank\": 48"), NULL},
+	{"collab", NULL, OF(", \"rank\": 49"), "attnledger.modules:1:2: rank 49, expected 1 to 48"},
+	{"gqa", NULL, OF(", \"rank\": 3"), NULL},
+	{"gqa", NULL, OF(", \"rank\": 4"), "its 6 key/value heads make no 4 groups of one size"},
+	{"gqa", NULL, OF(", \"rank\": 3, \"places\": [5, 4, 3, 2, 1, 0]"), NULL},
+	{"gqa", NULL, OF(", \"rank\": 3, \"places\": [5, 4, 3, 2, 1]"),
+		"key \"places\": expected 0 to 5 of method gqa, each once"},
+	{"gqa", NULL, OF(", \"rank\": 3, \"places\": [5, 4, 3, 2, 1, 6]"),
+		"key \"places\": expected 0 to 5 of method gqa, each once"},
+	{"gqa", NULL, OF(", \"rank\": 3, \"places\": [5, 4, 3, 2, 1, 5]"),
+		"key \"places\": expected 0 to 5 of method gqa, each once"},
+	{"ov", NULL, OF(", \"rank\": 3, \"places\": [5, 4, 3, 2, 1, 0]"),
+		"key \"places\": expected 0 to 5 of method gqa, each once"},
+	{"drop", NULL, OF(""), "attnledger.modules:1:2: key \"dropped\" is missing"},
+	{"drop", NULL, OF(", \"dropped\": []"), NULL},
+	{"drop", NULL, OF(", \"dropped\": [0, 5, 1, 3, 4]"), NULL},
+	{"drop", NULL, OF(", \"dropped\": [0, 6]"),
+		"attnledger.modules:1:2: layers.0 has no head 6"},
+	{"drop", NULL, OF(", \"dropped\": [-1]"), "found -1, expected 0 or more"},
+	{"drop", NULL, OF(", \"dropped\": [0, 5, 1, 3, 4, 2]"),
+		"none of its 6 heads would be left"},
+	{"drop", NULL, OF(", \"method\": \"qk\", \"rank\": 2"), NULL},
+	{"drop", NULL, OF(", \"method\": \"qq\""), "unknown method \"qq\" (did you mean \"qk\"?)"},
+};
+
+static void reads_records(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
+		const char *const values[] = {records[i].method, records[i].modules,
+			records[i].dtype};
+		static const char *const keys[] = {"attnledger.method", "attnledger.modules",
+			"attnledger.dtype"};
+		struct al_shard shard = {.pairs = NULL};
+		struct al_metadata metadata[3];
+		struct al_checkpoint copy = {.path = "x",
+			.shards = &shard,
+			.n_shards = 1,
+			.metadata = metadata};
+		struct al_job job;
+		for (size_t k = 0; k < 3; k++)
+			if (values[k])
+				metadata[copy.n_metadata++] = (struct al_metadata){.key = keys[k],
+					.value = values[k]};
+		if (al_job_read(&job, &f->opened.view, &copy, &err)) {
+			if (records[i].message)
+				fail_msg("record %zu is taken", i);
+			al_job_finish(&job);
+			continue;
+		}
+		if (!records[i].message || !al_ends_with(err.message, records[i].message))
+			fail_msg("found:    %s\nexpected: %s", err.message,
+				records[i].message ? records[i].message : "taken");
+	}
+}
+
+/* The module's values, as a copy of rank 3 would have them, but of another shape or format. */
+static void reads_no_other_shapes(void **state)
+{
+	static const struct {
+		const char *name, *dtype;
+		int64_t shape[2];
+		const char *message; /* NULL: it is read */
+	} cases[] = {
+		{LAYER "attention.self.value.weight", "F32", {3 * HEADS, D}, NULL},
+		{LAYER "attention.self.value.bias", "F32", {3 * HEADS, D},
+			"tensor " LAYER "attention.self.value.weight is missing"},
+		{LAYER "attention.self.value.weight", "F32", {3 * HEADS + 1, D},
+			"attention.self.value.weight has 19 x 48 numbers, expected 18 x 48"},
+		{LAYER "attention.self.value.weight", "F32", {3 * HEADS, D - 1},
+			"attention.self.value.weight has 18 x 47 numbers, expected 18 x 48"},
+		{LAYER "attention.self.value.weight", "F4", {3 * HEADS, D},
+			"attention.self.value.weight has dtype F4, which can't be converted"},
+	};
+	static struct al_metadata metadata[] = {{.key = "attnledger.method", .value = "ov"},
+		{.key = "attnledger.modules", .value = OF(", \"rank\": 3")}};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct weight weight = {cases[i].name, cases[i].dtype,
+			{cases[i].shape[0], cases[i].shape[1]}, 2, NULL};
+		struct al_checkpoint copy;
+		struct al_matrix values;
+		struct al_job job;
+		write_weights(f->compressed, &weight, 1);
+		MUST(al_checkpoint_open(&copy, f->compressed, &err));
+		copy.metadata = metadata;
+		copy.n_metadata = 2;
+		MUST(al_job_read(&job, &f->opened.view, &copy, &err));
+		const bool ok = al_layout_read(&job.modules[0].layout, &copy,
+			al_piece_of(AL_VALUE, false), &values, &err);
+		if (ok != !cases[i].message || (!ok && !strstr(err.message, cases[i].message)))
+			fail_msg("case %zu: %s", i, ok ? "taken" : err.message);
+		if (ok)
+			assert_true(values.rows == D && values.cols == 3 * HEADS);
+		al_matrix_finish(&values);
+		al_job_finish(&job);
+		al_checkpoint_close(&copy);
+	}
 }
 
 /* A file that wasn't compressed. */
@@ -653,6 +781,8 @@ int main(void)
 		WITH_BERT(refuses_outputs),
 		WITH_BERT(refuses_nan),
 		WITH_BERT(rotary_and_grouped),
+		WITH_BERT(reads_records),
+		WITH_BERT(reads_no_other_shapes),
 		WITH_BERT(verify_refuses),
 		WITH_BERT(interrupted_leaves_the_old_file),
 	};
