@@ -3,16 +3,6 @@
  * in. */
 #include "deacon/recording.h"
 
-static bool open_file(struct al_recording *r, struct al_error *err)
-{
-	const char *folder = getenv("TMPDIR");
-
-	AL_TEXT(path);
-	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
-	return al_spill_open(&r->file, path.data, err)
-		|| al_in(err, "temporary file for head outputs");
-}
-
 /* Where each module's numbers lie. */
 static void place(struct al_recording *r, const struct al_network *network, const bool *is_wanted)
 {
@@ -79,7 +69,7 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 
 	*out = (struct al_recording){.n_tokens = al_batch_tokens(all)};
 	place(out, network, is_wanted);
-	if (open_file(out, err)
+	if ((al_spill_open(&out->file, NULL, err) || al_in(err, "temporary file for head outputs"))
 		&& al_network_pass(network, all, watch,
 			&(struct al_visitor){.project = record_heads, .context = &recorder}, err))
 		return true;

@@ -45,10 +45,9 @@ static bool find(struct al_target_moments *out, const struct al_rows rows[2],
 	out->n_left_out = sums.n_left_out;
 	take_moments(out, gram, sums.sums);
 	al_sums_finish(&sums);
-	if (!(out->squares > 0))
-		return al_fail(err, AL_EINPUT, "the target is constant");
-	return isfinite(out->squares)
-		|| al_fail(err, AL_EINPUT, "the target is too large: its squares overflow");
+	if (!isfinite(out->squares))
+		return al_fail(err, AL_EINPUT, "the target is too large: its squares overflow");
+	return out->squares > 0 || al_fail(err, AL_EINPUT, "the target is constant");
 }
 
 struct projection {

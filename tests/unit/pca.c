@@ -304,6 +304,52 @@ static void constants(void **state)
 	close_outputs(&o);
 }
 
+/* Squares up to 1e308 are numbers; the numbers of a target need some variance. */
+static void refuses_numbers_by_their_size(void **state)
+{
+	static const struct {
+		double heads, targets; /* what the made-up numbers are multiplied with */
+		const char *message; /* NULL: none */
+	} cases[] = {
+		{1e140, 1, NULL},
+		{1e160, 1, "the numbers are too large: their squares overflow"},
+		{1, 1e140, NULL},
+		{1, 1e160, "the target is too large: its squares overflow"},
+		{1, 1e-140, NULL},
+		{1, 0, "the target is constant"},
+	};
+	static double heads[TOKENS * WIDTH], targets[TOKENS * TARGETS];
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++)
+		for (int a = AL_DIRECT; a <= AL_AVERAGE; a++) {
+			const struct al_pca_options options = {(enum al_pca_architecture)a, HEADS,
+				D_HEAD, 0};
+			struct outputs o;
+			struct al_principal p;
+			struct al_target_moments moments;
+			struct al_error err;
+			make(heads, targets, TOKENS);
+			for (size_t i = 0; i < TOKENS * WIDTH; i++)
+				heads[i] *= cases[c].heads;
+			for (size_t i = 0; i < TOKENS * TARGETS; i++)
+				targets[i] *= cases[c].targets;
+			open_outputs(&o, heads, WIDTH, targets, TOKENS);
+			const bool is_found = al_principal_find(&p, o.rows, &options, &err);
+			const bool ok = is_found
+				&& al_target_moments_find(&moments, o.rows, &p, NULL, &err);
+			if (ok)
+				al_target_moments_finish(&moments);
+			else
+				assert_string_equal(err.message,
+					cases[c].message ? cases[c].message : "taken");
+			assert_true(ok == !cases[c].message);
+			if (is_found)
+				al_principal_finish(&p);
+			close_outputs(&o);
+		}
+}
+
 /* Of m = n_features nothing is dropped; a target that heads give exactly has no error then. */
 static void all_components_change_nothing(void **state)
 {
@@ -416,6 +462,11 @@ static void moments_say_what_rows_say(void **state)
 		al_principal_finish(&p);
 	}
 	close_outputs(&o);
+	assert_false(al_principal_of_moments(&p, &moments,
+		&(struct al_pca_options){AL_NONLINEAR, HEADS, D_HEAD, 0}, &err));
+	assert_string_equal(err.message,
+		"second moments don't contain the squares and products that the nonlinear "
+		"architecture needs");
 }
 
 /* As many tokens as features say nothing; one more does. */
@@ -449,6 +500,7 @@ int main(void)
 		cmocka_unit_test(far_from_zero),
 		cmocka_unit_test(not_finite),
 		cmocka_unit_test(constants),
+		cmocka_unit_test(refuses_numbers_by_their_size),
 		cmocka_unit_test(all_components_change_nothing),
 		cmocka_unit_test(names),
 		cmocka_unit_test(copies_leave_nothing),
