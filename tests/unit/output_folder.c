@@ -112,7 +112,7 @@ static void refuses_what_it_would_have_to_replace(void **state)
 	const struct place *place = *state;
 	char path[256];
 
-	assert_refused(place->target, twice, "out/one: would be written twice");
+	assert_refused(place->target, twice, "out/one would be written twice: use two names");
 	assert_int_equal(mkdir(place->target, 0700), 0);
 	test_write(place->file, "old", 3);
 	assert_refused(place->target, names, "the folder isn't empty, expected a new or an empty");

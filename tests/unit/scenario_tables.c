@@ -403,7 +403,7 @@ static void add_cases(struct al_text *scenario, int n)
 	al_text_add(scenario, "], 'tables': [{'id': 'a', 'columns': [");
 }
 
-/* A million cells are 10,000 cases of three variants in 33 columns, and 10,000 rows of a listing. */
+/* A million cells: 10,000 cases of three variants in 33 columns, and 10,000 rows of a listing. */
 static void bounds_the_cells(void **state)
 {
 	static const struct {
