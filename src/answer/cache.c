@@ -259,6 +259,11 @@ static const char *say_one(const struct answer *a)
 	const char *all = a->seq ? al_claim_cell(arena, table, total, "bytes") : "";
 	const char *covered = al_claim_name(arena, "subject", al_request_covered(a->request, true));
 
+	if (!per_token && total > 0)
+		return al_format(arena,
+			"The cache of %s in this engine is unknown: sizes that it depends on "
+			"aren't set.",
+			covered);
 	if (!per_token)
 		return al_format(arena, "The cache of %s is unknown: its variant doesn't list it.",
 			covered);
