@@ -3,17 +3,16 @@
 
 #include "base/base.h"
 
-void al_cursor_init(struct al_cursor *cursor, const struct al_source *source, uint64_t most)
+void al_cursor_init(struct al_cursor *cursor, const struct al_source *source)
 {
 	cursor->source = source;
-	cursor->limit = source->bytes < most ? source->bytes : most;
 	cursor->at = cursor->begin = 0;
 	cursor->n = 0;
 }
 
 uint64_t al_cursor_left(const struct al_cursor *cursor)
 {
-	return cursor->limit - cursor->at;
+	return cursor->source->bytes - cursor->at;
 }
 
 /* The window begins at the next byte. */
@@ -30,10 +29,8 @@ bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char 
 	struct al_error *err)
 {
 	if (n > al_cursor_left(cursor))
-		return al_fail(err, AL_EINPUT, "%s: %s at byte %" PRIu64 ", within %s",
-			cursor->source->path,
-			cursor->limit < cursor->source->bytes ? "the file is too short" : "ends",
-			cursor->limit, what);
+		return al_fail(err, AL_EINPUT, "%s: ends at byte %" PRIu64 ", within %s",
+			cursor->source->path, cursor->source->bytes, what);
 	if (!out)
 		cursor->at += n;
 	for (unsigned char *to = out; to && n > 0;) {

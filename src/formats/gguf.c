@@ -179,7 +179,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 	*gguf = (struct al_gguf){.listing = listing,
 		.arena = &listing->checkpoint->arena,
 		.alignment = al_gguf_alignment(NULL)};
-	al_cursor_init(&gguf->cursor, &listing->shard->source, listing->shard->source.bytes);
+	al_cursor_init(&gguf->cursor, &listing->shard->source);
 	return take_all(gguf, err);
 }
 

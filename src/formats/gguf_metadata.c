@@ -269,7 +269,7 @@ static bool take_items(struct al_gguf *gguf, const struct al_gguf_pair *pair, bo
 	if (pair->items_at == 0 || (pair->items_type == VALUE_TEXT) != are_texts)
 		return al_fail(err, AL_EINPUT, "%s: %s is not a list of %s", shard->source.path,
 			pair->key, are_texts ? "texts" : "numbers");
-	al_cursor_init(&gguf->cursor, &shard->source, shard->source.bytes);
+	al_cursor_init(&gguf->cursor, &shard->source);
 	gguf->cursor.at = gguf->cursor.begin = pair->items_at;
 	if (are_texts)
 		out->texts = al_new_array(gguf->arena, const char *, n + 1);

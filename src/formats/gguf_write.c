@@ -184,7 +184,7 @@ bool al_gguf_make_header(struct al_checkpoint *checkpoint, struct al_spill *asid
 	shard->source = aside->source;
 	shard->source.path = checkpoint->path;
 	*gguf = (struct al_gguf){.listing = &listing, .arena = &checkpoint->arena};
-	al_cursor_init(&gguf->cursor, &shard->source, shard->source.bytes);
+	al_cursor_init(&gguf->cursor, &shard->source);
 	if (!al_gguf_take_pairs(gguf, metadata.n, err))
 		return false;
 	al_gguf_set_config(checkpoint);

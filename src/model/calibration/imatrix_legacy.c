@@ -90,7 +90,7 @@ bool al_imatrix_list_legacy(struct al_imatrix *imatrix, struct al_error *err)
 
 	if (!al_source_open(&imatrix->source, imatrix->path, err))
 		return false;
-	al_cursor_init(&cursor, &imatrix->source, imatrix->source.bytes);
+	al_cursor_init(&cursor, &imatrix->source);
 	if (!take(&cursor, &n, "the number of entries", err))
 		return false;
 	if (n < 1 || n > MOST_ENTRIES || (uint64_t)n > al_cursor_left(&cursor) / LEAST_ENTRY)
