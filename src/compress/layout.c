@@ -221,7 +221,7 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 		if (factor->runs[i].width % factor->width != 0)
 			return al_fail(err, AL_EINPUT, "tensor %s interleaves parts of heads",
 				tensor->name);
-		if (!tensor->dtype->to_double || !aside_of(tensor->dtype)->from_double)
+		if (!aside_of(tensor->dtype)->from_double)
 			return al_fail(err, AL_EINPUT,
 				"tensor %s has dtype %s, which compress can't write", tensor->name,
 				al_dtype_title(tensor->dtype));

@@ -527,6 +527,24 @@ static void refuses_nan(void **state)
 	close_model(&broken);
 }
 
+/* Integers can be read, not written. */
+static void refuses_formats(void **state)
+{
+	struct fixture *f = *state;
+	const struct al_compress_options options = {.method = AL_METHOD_QK,
+		.n_ranks = 1,
+		.ranks = &(int64_t){4}};
+	struct opened integers;
+	char path[256];
+
+	write_bert(test_path(path, &f->folder, "i8.safetensors"), "I8", NULL, NULL);
+	open_model(&integers, path, HEADS, 0);
+	assert_refused(&integers, &options, f->compressed, AL_EINPUT,
+		"layers.0: tensor " LAYER
+		"attention.self.query.weight has dtype I8, which compress can't write");
+	close_model(&integers);
+}
+
 /* Rotary queries and keys keep their heads, or lose whole groups of them. */
 static void rotary_and_grouped(void **state)
 {
@@ -780,6 +798,7 @@ int main(void)
 		WITH_BERT(refuses_ranks_and_heads),
 		WITH_BERT(refuses_outputs),
 		WITH_BERT(refuses_nan),
+		WITH_BERT(refuses_formats),
 		WITH_BERT(rotary_and_grouped),
 		WITH_BERT(reads_records),
 		WITH_BERT(reads_no_other_shapes),
