@@ -201,7 +201,11 @@ static char *open_brackets(const struct al_paper_subjects *s, struct al_arena *a
 static bool is_named(const struct al_paper_model *model, const char *label)
 {
 	for (size_t i = 0; i < model->n_names; i++) {
-		if (al_is_alike(model->names[i], label))
+		const char *name = model->names[i];
+		/* most differ in their first letter, which is quick to see */
+		const bool may_be = !isalpha((unsigned char)*name)
+			|| !isalpha((unsigned char)*label) || (*name | 32) == (*label | 32);
+		if (may_be && al_is_alike(name, label))
 			return true;
 	}
 	return false;
