@@ -9,8 +9,10 @@
 static void say(size_t bytes)
 {
 	char line[80];
-	int length = snprintf(line, sizeof(line), "attnledger: out of memory: no %zu bytes left\n",
-		bytes);
+	int length = bytes == SIZE_MAX
+		? snprintf(line, sizeof(line), "attnledger: out of memory\n")
+		: snprintf(line, sizeof(line), "attnledger: out of memory: no %zu bytes left\n",
+			bytes);
 	ssize_t written = write(STDERR_FILENO, line, (size_t)length);
 
 	(void)written;

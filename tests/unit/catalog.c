@@ -8,6 +8,7 @@
 #include "catalog/family.h"
 #include "catalog/family_names.h"
 #include "catalog/read.h"
+#include "support/folder.h"
 
 /* ---- built-ins ---- */
 
@@ -440,8 +441,8 @@ static bool find_family(const char *name, struct al_error *err)
 /* A recipe that is like `other`. */
 static void check_like(const char *other, const char *message)
 {
-	char path[] = "/tmp/attnledger-catalog-XXXXXX";
-	int file = mkstemp(path);
+	struct test_folder folder;
+	char path[256];
 	struct al_error err = {0};
 	AL_TEXT(text);
 
@@ -449,11 +450,10 @@ static void check_like(const char *other, const char *message)
 		"{\"name\": \"r\", \"like\": \"%s\", \"weights\": [2], \"gradients\": [], "
 		"\"optimizer\": [4], \"activations\": {\"ledger\": \"flash\"}}",
 		other);
-	assert_true(file >= 0);
-	assert_int_equal(write(file, text.data, text.length), text.length);
-	close(file);
+	test_folder_make(&folder);
+	test_write(test_path(path, &folder, "r.json"), text.data, text.length);
 	assert_int_equal(find_recipe(path, &err), !message);
-	unlink(path);
+	test_folder_remove(&folder);
 	if (message)
 		assert_string_equal(err.message, message);
 }

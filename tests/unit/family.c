@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "catalog/tensor_list.h"
+#include "support/folder.h"
 
 static const struct al_family *find_family(const char *name)
 {
@@ -976,11 +977,11 @@ static void keys_without_defaults_are_asked_for(void **state)
 		{"group", "a whole number or -1"},
 		{"context", "a whole number"},
 	};
-	char path[] = "/tmp/attnledger-family-XXXXXX";
-	int file = mkstemp(path);
+	struct test_folder folder;
+	char path[256];
 
 	(void)state;
-	assert_true(file >= 0);
+	test_folder_make(&folder);
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
 		struct al_catalog *own = al_catalog_create();
 		struct al_settings settings;
@@ -991,8 +992,7 @@ static void keys_without_defaults_are_asked_for(void **state)
 		al_text_addf(&text,
 			FAMILY("\"config\": {\"seq\": {\"key\": \"k\", \"type\": \"%s\"}}"),
 			types[i].type);
-		assert_int_equal(ftruncate(file, 0), 0);
-		assert_int_equal(pwrite(file, text.data, text.length, 0), text.length);
+		test_write(test_path(path, &folder, "f.json"), text.data, text.length);
 		must(al_catalog_family(own, path, &family, &err)
 				&& al_json_parse(&doc, "c.json", "{}", 2, &err),
 			&err);
@@ -1005,8 +1005,7 @@ static void keys_without_defaults_are_asked_for(void **state)
 		al_json_finish(&doc);
 		al_catalog_destroy(own);
 	}
-	close(file);
-	unlink(path);
+	test_folder_remove(&folder);
 }
 
 int main(void)
