@@ -76,13 +76,13 @@ AL_WIDEST static void quick_gelu(float *x, size_t n)
 static void clamped_swiglu(float *gate, float *up, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		gate[i] = gate[i] < 7 ? gate[i] : 7;
+		gate[i] = fminf(gate[i], 7);
 	quick_gelu(gate, n);
 	for (size_t i = 0; i < n; i++)
 		up[i] = (fminf(fmaxf(up[i], -7), 7) + 1) * gate[i];
 }
 
-static double softplus(double x)
+double al_softplus(double x)
 {
 	return x > 20 ? x : log1p(exp(x));
 }
@@ -91,7 +91,7 @@ static double softplus(double x)
  * an exponential below, both with the slope 1/2 at 0. */
 static void xielu(const double *numbers, float *x, size_t n)
 {
-	const double above = softplus(numbers[0]), below = 0.5 + softplus(numbers[1]);
+	const double above = al_softplus(numbers[0]), below = 0.5 + al_softplus(numbers[1]);
 
 	for (size_t i = 0; i < n; i++) {
 		const double y = (double)x[i];

@@ -13,6 +13,9 @@ bool al_activation_find(const char *name, const struct al_activation **out,
 /* Has it two numbers that each layer learns? */
 bool al_activation_learns(const struct al_activation *activation);
 
+/* log(1 + e^x) */
+double al_softplus(double x);
+
 /* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed.
  * `learned` [2]; NULL where it learns none. */
 void al_activate(const struct al_activation *activation, const double *learned, float *gate,

@@ -120,18 +120,13 @@ static double at(struct al_matrix_f m, size_t row, size_t column)
 	return (double)m.data[row + column * m.ld];
 }
 
-static double softplus(double x)
-{
-	return x > 20 ? x : log1p(exp(x));
-}
-
 /* A token's step; o[d_value] is what the head puts out. */
 static void step(const struct head *h, size_t column, float *o)
 {
 	const struct al_delta *d = &h->all->layer->delta;
 	const double beta = 1 / (1 + exp(-at(h->all->beta, h->number, column)));
 	const double alpha = exp(-exp(at(d->rate, 0, h->number))
-		* softplus(at(h->all->alpha, h->number, column) + at(d->step, 0, h->number)));
+		* al_softplus(at(h->all->alpha, h->number, column) + at(d->step, 0, h->number)));
 	double *k = h->read, *q = h->read + d->d_head, squares = 0;
 
 	set_length(h->k, d->d_head, 1, k);
@@ -197,8 +192,5 @@ bool al_delta_apply(const struct al_layer *layer, const struct al_batch *batch, 
 	if (layer->cache)
 		al_cache_fill(layer->cache, batch, h.inputs, layer->cache->k);
 	h.o = *o;
-	if (al_parallel(batch->n_sequences * d->n_heads, run_head, &h, err))
-		return true;
-	al_matrix_finish_f(o);
-	return false;
+	return al_parallel(batch->n_sequences * d->n_heads, run_head, &h, err);
 }

@@ -107,16 +107,13 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch, 
 	const struct al_pass_place place = {AL_BEFORE_LAYERS, batch, 0};
 
 	*x = (struct al_matrix_f){0};
-	bool ok = look_up(&reading, batch, x, err) && project_tokens(&reading, place, x, err)
+	return look_up(&reading, batch, x, err) && project_tokens(&reading, place, x, err)
 		&& add_positions(&reading, batch, past, *x, err)
 		&& pass_end(&reading, AL_FORWARD_EMBEDDING_NORM, AL_FORWARD_EMBEDDING_PROJECT,
-			network->d_model, place, x, err);
-	if (ok && (int64_t)x->rows != network->d_model)
-		ok = al_fail(err, AL_EINPUT, "the embedding is %zu wide, d_model is %lld", x->rows,
-			(long long)network->d_model);
-	if (!ok)
-		al_matrix_finish_f(x);
-	return ok;
+			network->d_model, place, x, err)
+		&& ((int64_t)x->rows == network->d_model
+			|| al_fail(err, AL_EINPUT, "the embedding is %zu wide, d_model is %lld",
+				x->rows, (long long)network->d_model));
 }
 
 bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
@@ -129,13 +126,10 @@ bool al_network_finish(struct al_network *network, const struct al_batch *batch,
 
 	/* what the head reads is as wide as the embedding where something is projected back */
 	*out = (struct al_matrix_f){0};
-	if (al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err)
+	return al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err)
 		&& al_read_input(NULL, &(struct al_norm){0}, x, out, err)
 		&& pass_end(&reading, AL_FORWARD_LAST_NORM, AL_FORWARD_LAST_PROJECT,
-			tokens->shape[1], place, out, err))
-		return true;
-	al_matrix_finish_f(out);
-	return false;
+			tokens->shape[1], place, out, err);
 }
 
 bool al_network_run_from(struct al_network *network, int64_t first, const struct al_batch *batch,

@@ -4,7 +4,7 @@
  * Activations are [width][tokens], one column per token, sequence after sequence. Products are
  * float32; sums of norms, softmax and losses are double. Weights are read one layer at a time, so
  * memory holds one layer and one batch of activations. Results don't depend on the number of
- * threads. */
+ * threads. What a function initializes is its caller's to finish, where it fails, too. */
 #pragma once
 
 #include "model/heads/rotary.h"
@@ -206,15 +206,13 @@ bool al_network_transform(struct al_network *network, const struct al_batch *bat
 
 /* Predictions by each token, of a decoder's hidden states or an encoder's after
  * al_network_transform: losses[i] is -log p(targets[i]) in nats after token i, 0
- * where the target is negative; best[i] the token with the largest logit (the first such). Either
- * may be NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is
- * taken together: losses to 1e-7 nats. */
+ * where the target is negative. The head is read in blocks. With `alike` a group of words is taken
+ * together: losses to 1e-7 nats. */
 struct al_alike; /* alike.h */
 
 struct al_token_scores {
 	const int32_t *targets;
 	double *losses;
-	int32_t *best;
 	const struct al_alike *alike; /* NULL: word by word */
 };
 

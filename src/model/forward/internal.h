@@ -229,6 +229,8 @@ bool al_mixer_read(struct al_layer *layer, const char *const *names, size_t n, s
 	size_t cols, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
 bool al_mixer_read_linear(struct al_layer *layer, const char *name, size_t inputs, size_t outputs,
 	struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+/* A tensor of a variant that has a pass; NULL: there is none of that name, which may be NULL. */
+const struct al_factor *al_attention_tensor(const struct al_attention *a, const char *name);
 size_t al_mixer_width(const struct al_layer *layer, const char *name);
 size_t al_mixer_rows(const struct al_layer *layer, const char *name);
 

@@ -50,10 +50,8 @@ bool al_network_transform(struct al_network *network, const struct al_batch *bat
 		|| !al_norm_read(&reading, AL_FORWARD_MASKED_NORM, width, &norm, err)
 		|| !al_matrix_init_f(out, (size_t)width, hidden.cols, err))
 		return false;
-	if (!al_linear_apply(&dense, place, hidden, *out, err)) {
-		al_matrix_finish_f(out);
+	if (!al_linear_apply(&dense, place, hidden, *out, err))
 		return false;
-	}
 	struct activating activating = {network->masked_activation, *out};
 	al_each_columns(out->cols, activate, &activating);
 	al_norm_apply(&norm, *out);

@@ -3,11 +3,9 @@
 
 /* ---- weights ---- */
 
-static const struct al_factor *find(const struct al_layer *layer, const char *name)
+const struct al_factor *al_attention_tensor(const struct al_attention *a, const char *name)
 {
-	const struct al_attention *a = layer->module;
-
-	for (size_t i = 0; i < a->n_tensors; i++)
+	for (size_t i = 0; name && i < a->n_tensors; i++)
 		if (strcmp(a->tensors[i].name, name) == 0)
 			return &a->tensors[i].factor;
 	return NULL;
@@ -15,14 +13,14 @@ static const struct al_factor *find(const struct al_layer *layer, const char *na
 
 size_t al_mixer_width(const struct al_layer *layer, const char *name)
 {
-	const struct al_factor *factor = find(layer, name);
+	const struct al_factor *factor = al_attention_tensor(layer->module, name);
 
 	return factor ? (size_t)factor->width : 0;
 }
 
 size_t al_mixer_rows(const struct al_layer *layer, const char *name)
 {
-	const struct al_factor *factor = find(layer, name);
+	const struct al_factor *factor = al_attention_tensor(layer->module, name);
 
 	return factor ? (size_t)factor->rows : 0;
 }
@@ -54,8 +52,8 @@ bool al_mixer_read(struct al_layer *layer, const char *const *names, size_t n, s
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const size_t width = al_mixer_width(layer, names[i]);
-		if (!load_part(layer, find(layer, names[i]), al_part_f(*out, 0, at, rows, width),
-			    err))
+		if (!load_part(layer, al_attention_tensor(layer->module, names[i]),
+			    al_part_f(*out, 0, at, rows, width), err))
 			return false;
 		at += width;
 	}

@@ -25,7 +25,7 @@ static size_t bucket(int64_t distance, size_t n_buckets, size_t farthest, bool i
 {
 	const size_t n = is_causal ? n_buckets : n_buckets / 2, exact = n / 2;
 	const size_t first = distance > 0 && !is_causal ? n : 0;
-	const size_t far = distance <= 0 ? (size_t)-distance : is_causal ? 0 : (size_t)distance;
+	const size_t far = (size_t)llabs(distance);
 
 	if (far < exact)
 		return first + far;

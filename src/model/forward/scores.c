@@ -1,13 +1,10 @@
 /* How likely a decoder finds the next token: block by block of its head, for each token the sum of
  * exponentials over what has been read, in double, relative to the largest logit so far. */
-#include <assert.h>
-
 #include "model/forward/alike.h"
 #include "model/forward/activation.h"
 
 struct running {
 	float most;
-	int32_t best;
 	double sum, target;
 };
 
@@ -29,14 +26,10 @@ static void add_token(void *context, float *const logits[2], size_t n, int64_t r
 	struct running *r = &s->running[token];
 	const int64_t target = s->targets && !s->alike ? s->targets[token] - row : -1;
 	const float most = al_largest(x, n);
-	size_t best = 0;
 
 	if (most > r->most) {
-		while (x[best] != most)
-			best++;
 		r->sum *= exp((double)r->most - (double)most);
 		r->most = most;
-		r->best = (int32_t)(row + (int64_t)best);
 	}
 	if (target >= 0 && target < (int64_t)n)
 		r->target = (double)x[target];
@@ -155,12 +148,9 @@ static void give(const struct scoring *s, const struct al_token_scores *scores)
 {
 	for (size_t i = 0; i < s->hidden.cols; i++) {
 		const struct running *r = &s->running[i];
-		if (scores->best)
-			scores->best[i] = r->best;
-		if (scores->losses)
-			scores->losses[i] = scores->targets[i] < 0
-				? 0
-				: (double)r->most + log(r->sum) - r->target;
+		scores->losses[i] = scores->targets[i] < 0
+			? 0
+			: (double)r->most + log(r->sum) - r->target;
 	}
 }
 
@@ -191,7 +181,6 @@ bool al_network_score(struct al_network *network, const struct al_batch *batch,
 		.targets = scores->targets,
 		.alike = has_group ? scores->alike : NULL};
 
-	assert(!has_group || !scores->best);
 	s.running = al_take_array(&scratch, hidden.cols, sizeof(*s.running), err);
 	if (!s.running || !al_head_open(&scratch, network, batch, hidden.rows, &head, err))
 		return false;
@@ -213,9 +202,6 @@ bool al_network_logits(struct al_network *network, const struct al_batch *batch,
 	if (!al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err))
 		return false;
 	k.out = *out;
-	if (al_head_open(&scratch, network, batch, hidden.rows, &head, err)
-		&& al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err))
-		return true;
-	al_matrix_finish_f(out);
-	return false;
+	return al_head_open(&scratch, network, batch, hidden.rows, &head, err)
+		&& al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err);
 }

@@ -10,15 +10,12 @@
 static bool load_tensor(const struct al_layer *layer, const char *name, size_t rows, size_t cols,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_attention *a = layer->attention;
-	size_t i = 0;
+	const struct al_factor *factor = al_attention_tensor(layer->attention, name);
 
 	*out = (struct al_matrix){0};
-	while (name && i < a->n_tensors && strcmp(a->tensors[i].name, name) != 0)
-		i++;
-	if (!name || i == a->n_tensors)
+	if (!factor)
 		return true;
-	if (!al_factor_load(layer->network->view->checkpoint, &a->tensors[i].factor, out, err))
+	if (!al_factor_load(layer->network->view->checkpoint, factor, out, err))
 		return false;
 	rows = rows ? rows : out->rows;
 	cols = cols ? cols : out->cols;
@@ -135,12 +132,9 @@ static bool add_content(struct al_layer *layer, const char *name, size_t stride,
 /* The width of a head's queries: that of what each multiplies them by. */
 static size_t score_width(const struct al_layer *layer, const char *times)
 {
-	const struct al_attention *a = layer->attention;
+	const struct al_factor *factor = al_attention_tensor(layer->attention, times);
 
-	for (size_t i = 0; times && i < a->n_tensors; i++)
-		if (strcmp(a->tensors[i].name, times) == 0)
-			return (size_t)a->tensors[i].factor.width;
-	return (size_t)a->d_head;
+	return (size_t)(factor ? factor->width : layer->attention->d_head);
 }
 
 static bool load_scores(struct al_layer *layer, const struct al_pass *pass, struct al_error *err)
