@@ -44,9 +44,9 @@ static const struct al_tensor *find_behind(const struct al_model_view *view, con
 	const char *prefix, const char *name)
 {
 	char full[NAME_SIZE];
-	int length = snprintf(full, sizeof(full), "%s%s%s", wrapper, prefix, name);
+	const int length = snprintf(full, sizeof(full), "%s%s%s", wrapper, prefix, name);
 
-	if (length < 0 || (size_t)length >= sizeof(full))
+	if ((size_t)length >= sizeof(full))
 		return NULL;
 	return al_checkpoint_find(view->checkpoint, full);
 }

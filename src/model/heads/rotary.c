@@ -17,7 +17,8 @@
 
 /* The speed of pair `i` of `width / 2` after a scaling rule, in turns. */
 struct pair {
-	double speed, width, base, n_positions;
+	double speed, width, base;
+	size_t n_positions;
 	size_t index;
 };
 
@@ -70,7 +71,7 @@ static double yarn(const struct al_rotary_rule *rule, const struct pair *pair)
 
 static double longrope(const struct al_rotary_rule *rule, const struct pair *pair)
 {
-	const bool is_long = pair->n_positions > rule->original_positions;
+	const bool is_long = al_rotary_is_long(rule, pair->n_positions);
 
 	return pair->speed / (is_long ? rule->long_factors : rule->short_factors)[pair->index];
 }
@@ -344,7 +345,7 @@ double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attent
 {
 	struct pair pair = {.width = (double)attention->rotary_width,
 		.base = (double)attention->rotary_base,
-		.n_positions = (double)n_positions,
+		.n_positions = n_positions,
 		.index = index};
 
 	if (rule->alpha > 0) /* HunYuan's */
