@@ -266,6 +266,10 @@ static const struct {
 	{"t5", T5 "16777217",
 		"config.json: relative_attention_max_distance is 1.67772e+07, expected a whole "
 		"number up to 16777216"},
+	{"llama", "\"rms_norm_eps\": 0", NULL},
+	{"gguf-granite", "\"logit_scale\": 0",
+		"config.json: logit_scale is 0, expected more than 0"},
+	{"deepseek_v3", "\"n_group\": 4", NULL},
 	/* an activation with learned numbers */
 	{"bert", "\"hidden_act\": \"xielu\"",
 		"the head for masked tokens can't have an activation with learned numbers"},

@@ -472,7 +472,6 @@ static void gives_the_tokens_of_tokenizer_json(void **state)
 		check_case(&cases[i]);
 }
 
-/* Of bytes that the vocabulary lacks, where no token is the unknown one. */
 /* "ab" is a pair. */
 static void add_pairs(struct metadata *m)
 {
@@ -486,6 +485,8 @@ static void add_pairs(struct metadata *m)
 	put_text(m, "a b");
 }
 
+/* Of bytes that the vocabulary lacks, where no token is the unknown one. What begins a text may be
+ * token 0. */
 static void names_what_has_no_token(void **state)
 {
 	struct metadata m = {.n = 0};
@@ -498,12 +499,16 @@ static void names_what_has_no_token(void **state)
 	(void)state;
 	al_text_init(&m.pairs);
 	add_pairs(&m);
+	add_flag(&m, "add_bos_token", true);
+	add_number(&m, "bos_token_id", 0);
 	write_file(&m, path);
 	al_text_finish(&m.pairs);
 	must(al_checkpoint_open(&checkpoint, path, &err), &err);
 	must(al_tokenizer_open(&tokenizer, &checkpoint, 0, &err), &err);
 	al_tokens_init(&tokens);
 	must(al_tokenizer_encode(&tokenizer, "ab", 2, &tokens, &err), &err);
+	assert_int_equal(tokens.begin[1], 2);
+	assert_true(tokens.items[0] == 0 && tokens.items[1] == 2);
 	assert_false(al_tokenizer_encode(&tokenizer, "c", 1, &tokens, &err));
 	assert_non_null(strstr(err.message, "there is no unknown token"));
 	al_tokens_finish(&tokens);
@@ -588,10 +593,12 @@ static void refuses_what_it_cannot_tell(void **state)
 	begin_list(&m, "scores", F32, 2);
 	put_u32(&m, 0);
 	put_u32(&m, 0);
-	begin_list(&m, "precompiled_charsmap", F32, 2);
-	put_u32(&m, 0x43000000);
-	put_u32(&m, 0x4f800000);
-	refuse(&m, "tokenizer.ggml.precompiled_charsmap has 4.29497e+09 at 1, expected bytes");
+	/* bytes may have a sign: -128, 255, 256 */
+	begin_list(&m, "precompiled_charsmap", F32, 3);
+	put_u32(&m, 0xc3000000);
+	put_u32(&m, 0x437f0000);
+	put_u32(&m, 0x43800000);
+	refuse(&m, "tokenizer.ggml.precompiled_charsmap has 256 at 2, expected bytes");
 	add_text(&m, "model", "llama");
 	add_text(&m, "tokens", "a");
 	refuse(&m, "tokenizer.ggml.tokens is not a list of texts");
@@ -608,7 +615,11 @@ static void refuses_what_it_cannot_tell(void **state)
 	"{\"type\": \"Split\", \"behavior\": \"Isolated\", \"invert\": false, \"pattern\": " \
 	"{\"Regex\": \"" regex "\"}}"
 #define PRE(list) "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [" list "]}"
-#define BLANKS "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"\u2581\"}"
+#define METASPACE "{\"type\": \"Metaspace\", \"replacement\": \"\u2581\"}"
+#define BLANKS "\"pre_tokenizer\": " METASPACE
+#define BLANK(text) \
+	"{\"type\": \"Split\", \"behavior\": \"MergedWithNext\", \"invert\": false, \"pattern\": " \
+	"{\"String\": \"" text "\"}}"
 #define AROUND(single) \
 	"\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": [" single \
 	"], \"special_tokens\": {\"a\": {\"id\": \"a\", \"ids\": [0], \"tokens\": [\"a\"]}}}"
@@ -638,6 +649,14 @@ static const struct {
 	{FILE_OF(BLANKS, VOCAB),
 		": neither byte-level pairs nor SentencePiece's with bytes, which llama.cpp's "
 		"tokenizers are"},
+	{FILE_OF(PRE(METASPACE ", " BLANK("\u2581")), "\"byte_fallback\": true, " VOCAB), NULL},
+	{FILE_OF(PRE(METASPACE ", " BLANK("a")), "\"byte_fallback\": true, " VOCAB),
+		":1:101: Split has no counterpart in llama.cpp's tokenizers"},
+	/* what is joined is token 0 */
+	{FILE_OF(BLANKS,
+		 "\"byte_fallback\": true, \"vocab\": {\"ab\": 0, \"a\": 1, \"b\": 2}, "
+		 "\"merges\": [\"a b\"]"),
+		NULL},
 	{FILE_OF(PRE(""), "\"byte_fallback\": true, " VOCAB),
 		": neither byte-level pairs nor SentencePiece's with bytes, which llama.cpp's "
 		"tokenizers are"},
@@ -718,10 +737,12 @@ static void check_written(struct metadata *m, const char *expected)
 	al_text_init(&m->pairs);
 }
 
-/* "ab" is a pair of pieces behind those of bytes. */
+/* Behind those of bytes pieces of which "bc" is the best, "abc" two pairs, and as good as "ab". */
 static void add_pieces(struct metadata *m, uint64_t n_bytes, bool adds)
 {
-	const uint64_t n = 4 + n_bytes;
+	static const char *const pieces[] = {"a", "b", "c", "ab", "bc", "abc"};
+	static const uint32_t scores[] = {0, 0, 0, 0xc0000000, 0xbf800000, 0xc0000000};
+	const uint64_t n = 7 + n_bytes;
 	char text[8];
 
 	add_text(m, "model", "llama");
@@ -731,12 +752,11 @@ static void add_pieces(struct metadata *m, uint64_t n_bytes, bool adds)
 		snprintf(text, sizeof(text), "<0x%02X>", (unsigned)i);
 		put_text(m, text);
 	}
-	put_text(m, "a");
-	put_text(m, "b");
-	put_text(m, "ab");
+	for (int i = 0; i < 6; i++)
+		put_text(m, pieces[i]);
 	begin_list(m, "scores", F32, n);
 	for (uint64_t i = 0; i < n; i++)
-		put_u32(m, 0);
+		put_u32(m, i > n_bytes ? scores[i - n_bytes - 1] : 0);
 	begin_list(m, "token_type", I32, n);
 	for (uint64_t i = 0; i < n; i++)
 		put_u32(m,
@@ -784,7 +804,8 @@ static void writes_files_whole(void **state)
 		"\"Fuse\"}]},\n  \"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": "
 		"\"<unk>\", \"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, "
 		"\"fuse_unk\": true, \"byte_fallback\": true, \"ignore_merges\": false, ... "
-		"\"merges\": [[\"a\", \"b\"]]}\n}\n");
+		"\"merges\": [[\"b\", \"c\"], [\"a\", \"b\"], [\"a\", \"bc\"], [\"ab\", "
+		"\"c\"]]}\n}\n");
 	add_pieces(&m, 256, true);
 	check_written(&m,
 		"{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n  "
@@ -807,8 +828,9 @@ static void writes_files_whole(void **state)
 		"{\"type\": \"Strip\", \"content\": \" \", \"start\": 1, \"stop\": 0}]},\n  "
 		"\"model\": {\"type\": \"BPE\", \"dropout\": null, \"unk_token\": \"<unk>\", "
 		"\"continuing_subword_prefix\": null, \"end_of_word_suffix\": null, \"fuse_unk\": "
-		"true, \"byte_fallback\": true, \"ignore_merges\": false, ... \"merges\": [[\"a\", "
-		"\"b\"]]}\n}\n");
+		"true, \"byte_fallback\": true, \"ignore_merges\": false, ... \"merges\": [[\"b\", "
+		"\"c\"], "
+		"[\"a\", \"b\"], [\"a\", \"bc\"], [\"ab\", \"c\"]]}\n}\n");
 	al_text_finish(&m.pairs);
 }
 

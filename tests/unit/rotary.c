@@ -64,6 +64,10 @@ static void turns_as_the_rules_say(void **state)
 			{{0, 1}, {8, 0.050813274815461475}, {9, 0.03170569618466377},
 				{12, 0.00679495948973222}, {17, 0.00012931870124506317},
 				{20, 1.818833668168956e-05}, {31, 3.0235114281192144e-07}}},
+		/* a ramp without a width: what turns once in 4096 positions is as it was */
+		{YARN(", \"truncate\": false, \"beta_fast\": 1, \"beta_slow\": 1"), "yarn", 64,
+			10000, 1.3465735902799727,
+			{{0, 1}, {22, 0.0017782794100389228}, {23, 4.1672544755103877e-05}}},
 		/* DeepSeek-V3's two scales cancel; here (0.1 ln 40 + 1)/(0.05 ln 40 + 1). */
 		{"{\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 40, \"mscale\": 1.0, "
 		 "\"mscale_all_dim\": 0.5, \"original_max_position_embeddings\": 4096}}",
@@ -76,8 +80,8 @@ static void turns_as_the_rules_say(void **state)
 		{"{\"rope_scaling\": null}", NULL, 64, 10000, 1, {{5, 0.23713737056616555}}},
 		{"{\"max_position_embeddings\": 8, \"rope_scaling\": {\"type\": \"longrope\", "
 		 "\"short_factor\": [1, 2], \"long_factor\": [5, 8], "
-		 "\"original_max_position_embeddings\": 4}}",
-			"longrope", 4, 100, 1.2247448713915889, {{0, 1}, {1, 0.05}}},
+		 "\"original_max_position_embeddings\": 2}}",
+			"longrope", 4, 100, 1.7320508075688772, {{0, 1}, {1, 0.05}}},
 	};
 	(void)state;
 
@@ -117,6 +121,14 @@ static void refuses_wrong_rules(void **state)
 		{"{\"rope_scaling\": {\"type\": \"llama3\", \"factor\": 8, "
 		 "\"original_max_position_embeddings\": 8192}}",
 			"expected low_freq_factor and a larger high_freq_factor"},
+		{"{\"rope_scaling\": {\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4, "
+		 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8192}}",
+			"expected low_freq_factor and a larger high_freq_factor"},
+		{"{\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 8, "
+		 "\"original_max_position_embeddings\": 1}}",
+			"expected original_max_position_embeddings"},
+		{"{\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1, 0]}}",
+			"expected more than 0"},
 		{"{\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 8}}",
 			"expected original_max_position_embeddings"},
 		{"{\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1], "

@@ -66,12 +66,16 @@ static const struct {
 		"t:1:38: \"dropout\" is 0.5: tokenization would be random"},
 	{"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 1, \"vocab\": [[\"a\", -1.5]]}}",
 		"t:1:11: \"unk_id\" is 1, the vocabulary has 1 pieces"},
+	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": []}}", "t:1:40: the vocabulary is empty"},
 	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}}",
 		"t:1:41: 1 items, expected a text and its score"},
 	{"{" WORDS ", \"normalizer\": {\"type\": \"NFKB\"}}",
 		"t:1:102: unknown normalizer \"NFKB\" (did you mean \"NFKC\"?)"},
 	{"{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": "
 	 "\"AAA=\"}}",
+		"t:1:141: \"precompiled_charsmap\" isn't a table of replacements in base64"},
+	{"{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": "
+	 "\"AAAAAAAAA===\"}}",
 		"t:1:141: \"precompiled_charsmap\" isn't a table of replacements in base64"},
 	{SPLIT("a("), "t:1:175: regular expression: missing closing parenthesis"},
 	{SPLIT("[a[b]]"),
@@ -292,6 +296,37 @@ static const struct {
 	{"{" WORDS ", \"post_processor\": {\"type\": \"Sequence\", \"processors\": [" TEMPLATE(
 		 SPECIAL("u") ", ", "") ", " TEMPLATE(SPECIAL("a") ", ", ", " SPECIAL("u")) "]}}",
 		"a", "1 0 1 0"},
+	/* token 0 is one like any other: a whole word, a piece, a byte */
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"a\": 0, \"u\": "
+	 "1}}}",
+		"a", "0"},
+	{"{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"u\", "
+	 "\"continuing_subword_prefix\": \"##\", \"max_input_chars_per_word\": 5, \"vocab\": "
+	 "{\"a\": 0, \"u\": 1, \"##b\": 2}}}",
+		"ab", "0 2"},
+	{"{\"model\": {\"type\": \"BPE\", \"ignore_merges\": true, \"vocab\": {\"ab\": 0, \"a\": "
+	 "1, \"b\": 2}, \"merges\": []}}",
+		"ab", "0"},
+	{"{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"unk_token\": \"u\", "
+	 "\"vocab\": {\"<0x61>\": 0, \"u\": 1}, \"merges\": []}}",
+		"a", "0"},
+	/* accents stay where lower case alone is wanted */
+	{"{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"u\": 0, "
+	 "\"\u00e9\": 1}}, \"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, "
+	 "\"handle_chinese_chars\": true, \"strip_accents\": false, \"lowercase\": true}}",
+		"\u00c9", "1"},
+	/* all but letters, digits and _ */
+	{SPLIT("\\\\W"), "a-a", "1 1"},
+	/* no replacements */
+	{"{" WORDS
+	 ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": \"AAAAAA==\"}}",
+		"a", "1"},
+	/* an added token of which a normalizer leaves nothing */
+	{"{" WORDS
+	 ", \"normalizer\": {\"type\": \"Strip\", \"strip_left\": true, \"strip_right\": true}, "
+	 "\"added_tokens\": [{\"id\": 2, \"content\": \" \", \"single_word\": false, \"lstrip\": "
+	 "false, \"rstrip\": false, \"normalized\": true, \"special\": false}]}",
+		"a", "1"},
 	/* small forms: Roman numbers, letters in circles, the I that becomes two characters */
 	{LOWERCASE("\u2170"), "\u2160", "1"},
 	{LOWERCASE("\u217f"), "\u216f", "1"},
