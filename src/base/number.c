@@ -3,11 +3,6 @@
 
 enum { SIGNIFICANT_DIGITS = 15, MOST_EXACT_DECIMALS = 6 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* ---- counts ---- */
 
 size_t al_read_digits(const char *text, int64_t *out)
@@ -15,7 +10,7 @@ size_t al_read_digits(const char *text, int64_t *out)
 	size_t n = 0;
 	bool fits = true;
 
-	for (*out = 0; is_digit(text[n]); n++)
+	for (*out = 0; al_is_digit(text[n]); n++)
 		fits = fits && !__builtin_mul_overflow(*out, 10, out)
 			&& !__builtin_add_overflow(*out, text[n] - '0', out);
 	if (!fits)
@@ -245,7 +240,8 @@ static bool skip_sign(const char **p)
 
 static bool is_thousands_comma(const char *p)
 {
-	return p[0] == ',' && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3]) && !is_digit(p[4]);
+	return p[0] == ',' && al_is_digit(p[1]) && al_is_digit(p[2]) && al_is_digit(p[3])
+		&& !al_is_digit(p[4]);
 }
 
 bool al_exact_parse(const char *text, mpq_t out, int *digits)
@@ -260,7 +256,7 @@ bool al_exact_parse(const char *text, mpq_t out, int *digits)
 	for (; *p; p++) {
 		if (*p == '.' && decimals < 0 && n > 0)
 			decimals = 0;
-		else if (is_digit(*p) && n < MOST_DIGITS) {
+		else if (al_is_digit(*p) && n < MOST_DIGITS) {
 			plain[n++] = *p;
 			decimals += decimals >= 0;
 		} else if (!(decimals < 0 && n > 0 && is_thousands_comma(p)))

@@ -2,14 +2,9 @@
 
 #include "base/base.h"
 
-static bool is_letter(char c)
-{
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 static bool is_alphanumeric(char c)
 {
-	return is_letter(c) || (c >= '0' && c <= '9');
+	return al_is_letter(c) || al_is_digit(c);
 }
 
 static bool is_part(char c)
@@ -19,7 +14,7 @@ static bool is_part(char c)
 
 static bool is_symbol_at(const char *p)
 {
-	return is_letter(p[0]) && p[1] == '_' && is_alphanumeric(p[2]);
+	return al_is_letter(p[0]) && p[1] == '_' && is_alphanumeric(p[2]);
 }
 
 /* "d_model/n_heads" is a quotient, "layers/a_b" the name of a tensor or a file. */
@@ -29,7 +24,7 @@ static bool divides(const char *text, const char *slash)
 
 	while (p > text && is_part(p[-1]))
 		p--;
-	return is_symbol_at(p) && (is_symbol_at(slash + 1) || !is_letter(slash[1]));
+	return is_symbol_at(p) && (is_symbol_at(slash + 1) || !al_is_letter(slash[1]));
 }
 
 /* Names of files and of tensors (a_b.json, x-a_b, x/a_b) are no symbols. */
@@ -53,7 +48,7 @@ size_t al_symbol_length(const char *text, const char *p)
 {
 	size_t n = 1;
 
-	if (!is_letter(*p) || !begins_word(text, p))
+	if (!al_is_letter(*p) || !begins_word(text, p))
 		return 0;
 	while (p[n] == '_' && is_alphanumeric(p[n + 1]))
 		for (n++; is_alphanumeric(p[n]); n++)

@@ -441,8 +441,7 @@ const void *al_find_known(const void *items, size_t n, size_t size, const char *
 static bool is_shell_plain(const char *word)
 {
 	for (const char *p = word; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
-			    || (*p >= '0' && *p <= '9') || strchr("_-./,:=%+@", *p)))
+		if (!(al_is_letter(*p) || al_is_digit(*p) || strchr("_-./,:=%+@", *p)))
 			return false;
 	return *word;
 }

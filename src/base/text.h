@@ -20,6 +20,17 @@ struct al_texts {
 
 bool al_ends_with(const char *text, const char *ending);
 
+/* ASCII's, whatever the locale. */
+static inline bool al_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static inline bool al_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* A text of the block that it is declared in: empty at first, freed where the block ends. */
 #define AL_TEXT(name) \
 	AL_ENDS(al_text_finish) struct al_text name; \

@@ -91,14 +91,14 @@ bool al_check_names_item(const struct al_json *doc, const struct al_item *object
 
 /* ---- symbols ---- */
 
-static bool is_letter(char c)
+static bool begins_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return al_is_letter(c) || c == '_';
 }
 
 static bool is_name_byte(char c)
 {
-	return is_letter(c) || (c >= '0' && c <= '9');
+	return begins_name(c) || al_is_digit(c);
 }
 
 bool al_symbol_is_name(const char *text)
@@ -106,7 +106,7 @@ bool al_symbol_is_name(const char *text)
 	static const char *const reserved[] = {"and", "or", "not", "if", "min", "max", "ceil_div",
 		"mod"};
 
-	if (!is_letter(*text))
+	if (!begins_name(*text))
 		return false;
 	for (const char *p = text; *p; p++)
 		if (!is_name_byte(*p))
@@ -162,7 +162,7 @@ static const char *with_prefix(struct al_reader *reader, const char *formula)
 			length = (size_t)(strchr(p + 1, '\'') - p) + 1;
 		while (is_name_byte(*p) && is_name_byte(p[length]))
 			length++;
-		if (is_letter(*p))
+		if (begins_name(*p))
 			add_name(reader, &out, p, length);
 		else
 			al_text_add_bytes(&out, p, length);

@@ -62,26 +62,16 @@ static const struct sign {
 	{"\xC3\x97", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, .is_printed = true},
 };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool begins_name(const struct al_lexer *lexer, char c)
 {
-	return is_letter(c) || (c == '_' && lexer->dialect != AL_DIALECT_PRINTED);
+	return al_is_letter(c) || (c == '_' && lexer->dialect != AL_DIALECT_PRINTED);
 }
 
 static bool continues_name(const struct al_lexer *lexer, char c)
 {
 	if (lexer->dialect == AL_DIALECT_PRINTED)
 		return false;
-	return is_letter(c) || c == '_' || is_digit(c)
+	return al_is_letter(c) || c == '_' || al_is_digit(c)
 		|| (c == ':' && lexer->dialect == AL_DIALECT_CELLS);
 }
 
@@ -107,7 +97,7 @@ static void lex_name(struct al_lexer *lexer)
 static bool lex_integer(struct al_lexer *lexer, struct al_error *err)
 {
 	lexer->kind = AL_TOKEN_INTEGER;
-	while (is_digit(lexer->source[lexer->end]))
+	while (al_is_digit(lexer->source[lexer->end]))
 		lexer->end++;
 
 	size_t n_digits = lexer->end - lexer->begin;
@@ -184,7 +174,7 @@ bool al_lex_next(struct al_lexer *lexer, struct al_error *err)
 		lex_name(lexer);
 		return true;
 	}
-	if (is_digit(c))
+	if (al_is_digit(c))
 		return lex_integer(lexer, err);
 	if (c == '\'' && lexer->dialect != AL_DIALECT_PRINTED)
 		return lex_word(lexer, err);

@@ -33,7 +33,7 @@ static bool read_setting(struct al_binder *b, const char *text, const char *unit
 	const char *digits = al_paper_without(b->arena, al_paper_number(b->arena, text), ',');
 	const size_t n = strlen(digits);
 
-	if (unit && n > 0 && digits[n - 1] >= '0' && digits[n - 1] <= '9')
+	if (unit && n > 0 && al_is_digit(digits[n - 1]))
 		digits = al_format(b->arena, "%s%s", digits, unit);
 	const size_t length = al_read_tokens(digits, value);
 	return length > 0 && !digits[length] && *value >= 0;

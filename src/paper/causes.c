@@ -124,7 +124,7 @@ static size_t count_digits(const char *number)
 	size_t n = 0;
 
 	for (const char *p = number + strspn(number, "0."); *p; p++)
-		n += *p >= '0' && *p <= '9';
+		n += al_is_digit(*p);
 	return n;
 }
 

@@ -34,17 +34,12 @@ struct piece {
 
 static void expand(struct expansion *x, struct piece text, struct al_text *out);
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Of "\name", without the backslash. */
 static size_t name_length(struct piece text, size_t at)
 {
 	size_t n = 0;
 
-	while (at + 1 + n < text.length && is_letter(text.text[at + 1 + n]))
+	while (at + 1 + n < text.length && al_is_letter(text.text[at + 1 + n]))
 		n++;
 	return n;
 }

@@ -16,19 +16,14 @@ static const struct stand_in {
 	{"</sup>", " "}, {"---", " \u2014 "}, {"\u2014", " \u2014 "}, {"$", ""}, {"{", ""},
 	{"}", ""}};
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static const struct stand_in *stand_in_at(const char *text, size_t left)
 {
 	for (size_t i = 0; i < sizeof(stand_ins) / sizeof(*stand_ins); i++) {
 		const size_t n = strlen(stand_ins[i].markup);
 		const char first = *stand_ins[i].plain;
-		const bool is_unit = is_letter(first) && first != 'x'; /* \second{3.1} is none */
-		const bool is_named = n > 2 && n < left && is_letter(stand_ins[i].markup[n - 1])
-			&& (is_letter(text[n]) || (is_unit && text[n] == '{'));
+		const bool is_unit = al_is_letter(first) && first != 'x'; /* \second{3.1} is none */
+		const bool is_named = n > 2 && n < left && al_is_letter(stand_ins[i].markup[n - 1])
+			&& (al_is_letter(text[n]) || (is_unit && text[n] == '{'));
 		if (n <= left && memcmp(text, stand_ins[i].markup, n) == 0 && !is_named)
 			return &stand_ins[i];
 	}
@@ -40,7 +35,7 @@ static size_t macro_length(const char *text, size_t left)
 {
 	size_t n = 1;
 
-	while (n < left && is_letter(text[n]))
+	while (n < left && al_is_letter(text[n]))
 		n++;
 	if (n == 1)
 		return left > 1 ? 2 : 1;
@@ -78,7 +73,7 @@ static const char *named_macro(const char *text, size_t left, size_t *length)
 		{"leq", "<"}, {"ge", ">"}, {"geq", ">"}};
 	size_t n = 1;
 
-	while (n < left && is_letter(text[n]))
+	while (n < left && al_is_letter(text[n]))
 		n++;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strlen(names[i].markup) == n - 1
@@ -122,7 +117,7 @@ static size_t unseen_length(const char *text, size_t left)
 	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
 		size_t n = strlen(macros[i].macro), group = 1;
 		if (left < n || memcmp(text, macros[i].macro, n) != 0
-			|| (left > n && is_letter(text[n])))
+			|| (left > n && al_is_letter(text[n])))
 			continue;
 		n += left > n && text[n] == '*';
 		n += option_length(text + n, left - n);
@@ -141,7 +136,7 @@ static size_t plain_length(const char *text, size_t left)
 	size_t n = 0;
 
 	while (n < left
-		&& (is_letter(text[n]) || text[n] == ' ' || !strchr("{}_\\~*<$-\xe2", text[n])))
+		&& (al_is_letter(text[n]) || text[n] == ' ' || !strchr("{}_\\~*<$-\xe2", text[n])))
 		n++;
 	return n;
 }
@@ -188,7 +183,7 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 		} else if (n_unseen)
 			i += n_unseen;
 		else if (i + 2 < length && memcmp(text + i, "\\,", 2) == 0
-			&& is_letter(text[i + 2])) {
+			&& al_is_letter(text[i + 2])) {
 			al_text_add(&out, " "); /* "12.9\,tok/s", not "16\,384" */
 			i += 2;
 		} else if (stand_in) {
@@ -213,7 +208,7 @@ const char *al_paper_normal(struct al_arena *arena, const char *plain)
 
 	for (const char *p = plain; *p; p++) {
 		const char c = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
-		if (is_letter(c) || (c >= '0' && c <= '9'))
+		if (al_is_letter(c) || al_is_digit(c))
 			al_text_add_bytes(&out, &c, 1);
 		for (size_t i = 0; i < sizeof(deltas) / sizeof(*deltas); i++)
 			if (strncmp(p, deltas[i], strlen(deltas[i])) == 0)

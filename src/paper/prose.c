@@ -28,8 +28,7 @@ bool al_paper_is_slip(const char *a, const char *b)
 
 static bool is_word(char c)
 {
-	return isdigit((unsigned char)c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-		|| c == '_' || c == '.' || c == '/';
+	return al_is_digit(c) || al_is_letter(c) || c == '_' || c == '.' || c == '/';
 }
 
 static size_t count_digits(const char *text, size_t n)

@@ -199,7 +199,7 @@ static const struct al_paper_subject *find_in_text(const struct al_paper_sheet *
 		size_t n = 0;
 		for (const char *q = p; n < MOST_WORDS && *q; q += strspn(q, " ")) {
 			q += strcspn(q, " ,.;:()");
-			while (*q == '.' && q[1] >= '0' && q[1] <= '9')
+			while (*q == '.' && al_is_digit(q[1]))
 				q += 1 + strcspn(q + 1, " ,.;:()");
 			ends[n++] = q;
 			if (*q != ' ')

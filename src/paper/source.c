@@ -53,18 +53,13 @@ static struct al_paper_line *add_line(struct reading *r, const struct source *s,
 	return line;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Spaces in place of what \verb|...| holds; returns where it ends. */
 static size_t blank_verb(char *text, size_t length, size_t at)
 {
 	size_t open = at + strlen("\\verb");
 
 	open += open < length && text[open] == '*';
-	if (open >= length || is_letter(text[open]))
+	if (open >= length || al_is_letter(text[open]))
 		return at + 1;
 	const char *close = memchr(text + open + 1, text[open], length - open - 1);
 	const size_t end = close ? (size_t)(close - text) + 1 : length;
@@ -262,7 +257,7 @@ static const struct form *form_at(const char *text, size_t length, size_t at, si
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		*behind = at + strlen(forms[i].macro);
 		if (begins(text, length, at, forms[i].macro)
-			&& (*behind == length || !is_letter(text[*behind])))
+			&& (*behind == length || !al_is_letter(text[*behind])))
 			return &forms[i];
 	}
 	return NULL;

@@ -17,7 +17,7 @@ static bool is_arithmetic(const char *text)
 {
 	static const char signs[] = "0123456789.*^/+- _"
 				    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	bool has_digit = text[1] >= '0' && text[1] <= '9';
+	bool has_digit = al_is_digit(text[1]);
 
 	return strspn(text, signs) == strlen(text) && (has_digit || strpbrk(text, "*^"));
 }

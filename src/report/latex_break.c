@@ -79,12 +79,12 @@ static const char *after_command(const char *p)
 {
 	size_t n = 1;
 
-	while ((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= 'A' && p[n] <= 'Z'))
+	while (al_is_letter(p[n]))
 		n++;
 	if (n == 1)
 		return p + (p[1] ? 2 : 1);
 	p += n;
-	while (*p >= '0' && *p <= '9') /* \char34 */
+	while (al_is_digit(*p)) /* \char34 */
 		p++;
 	while (*p == '{')
 		p = after_group(p);

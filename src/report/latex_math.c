@@ -3,16 +3,6 @@
 
 #include "base/symbol.h"
 
-static bool is_letter(char c)
-{
-	return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* ---- symbols ---- */
 
 /* A subscript: "O", "{12}", "\mathrm{kv\,heads}". */
@@ -58,8 +48,8 @@ static const char *add_product(struct al_text *out, const char *text, const char
 static const char *operand_end(const char *p)
 {
 	if (*p != '{')
-		return is_letter(*p) || is_digit(*p) ? p + 1 : NULL;
-	for (p++; is_letter(*p) || is_digit(*p) || *p == ' ' || *p == ','; p++)
+		return al_is_letter(*p) || al_is_digit(*p) ? p + 1 : NULL;
+	for (p++; al_is_letter(*p) || al_is_digit(*p) || *p == ' ' || *p == ','; p++)
 		continue;
 	return *p == '}' && p[-1] != '{' ? p + 1 : NULL;
 }
@@ -82,7 +72,7 @@ static bool is_formula(const char *p, const char *end)
 			p = after;
 			continue;
 		}
-		const bool can_have = is_letter(*p) || is_digit(*p) || *p == ')';
+		const bool can_have = al_is_letter(*p) || al_is_digit(*p) || *p == ')';
 		if (!can_have && !strchr(" +-*/=(),.", *p))
 			return false;
 		has_lower = has_upper = !can_have;
@@ -96,7 +86,7 @@ static const char *add_word(struct al_text *out, const char *p)
 {
 	size_t n = 0;
 
-	while (is_letter(p[n]))
+	while (al_is_letter(p[n]))
 		n++;
 	if (n > 1)
 		al_text_add(out, "\\mathrm{");

@@ -115,7 +115,7 @@ static size_t count_digits(const char *text, size_t n)
 	size_t digits = 0;
 
 	for (size_t i = 0; i < n; i++)
-		digits += text[i] >= '0' && text[i] <= '9';
+		digits += al_is_digit(text[i]);
 	return digits;
 }
 

@@ -6,7 +6,7 @@
 
 static bool is_alphanumeric(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+	return al_is_digit(c) || al_is_letter(c);
 }
 
 /* An underscore within a word (d_model) is no emphasis, a lone & no entity: they stay readable. */

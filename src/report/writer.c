@@ -333,19 +333,14 @@ static const char *head_unit(struct al_arena *arena, const struct al_style *styl
 	return ladder && *ladder->gap ? "" : unit;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* Does the title name the unit already, as a word of its own? */
 static bool mentions(const char *title, const char *unit)
 {
 	size_t length = strlen(unit);
 
 	for (const char *p = title; (p = strstr(p, unit)); p++) {
-		bool starts = !is_letter(unit[0]) || p == title || !is_letter(p[-1]);
-		bool ends = !is_letter(unit[length - 1]) || !is_letter(p[length]);
+		bool starts = !al_is_letter(unit[0]) || p == title || !al_is_letter(p[-1]);
+		bool ends = !al_is_letter(unit[length - 1]) || !al_is_letter(p[length]);
 		if (starts && ends)
 			return true;
 	}

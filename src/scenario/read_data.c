@@ -66,8 +66,7 @@ static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, co
 static bool is_name_of_formula(const char *name)
 {
 	for (const char *p = name; *p; p++)
-		if (!(*p == '_' || (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
-			    || (p > name && *p >= '0' && *p <= '9')))
+		if (!(*p == '_' || al_is_letter(*p) || (p > name && al_is_digit(*p))))
 			return false;
 	return *name;
 }

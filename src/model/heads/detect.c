@@ -106,7 +106,7 @@ static const char *kind_of(struct al_arena *arena, const char *name)
 		size_t n = 0;
 		if (close)
 			n = (size_t)(close - from) + 1;
-		else if (*from >= '0' && *from <= '9')
+		else if (al_is_digit(*from))
 			n = strspn(from, "0123456789");
 		*to++ = n > 0 ? '#' : *from;
 		from += n > 0 ? n : 1;
