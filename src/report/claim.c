@@ -148,7 +148,7 @@ static const char *three_digits(struct al_arena *arena, double number)
 	const double size = fabs(number);
 	const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
 
-	if (size > 0 && size < 0.1)
+	if (size < 0.1)
 		return al_format(arena, "%.2g", number);
 	return al_exact_grouped(arena, al_format(arena, "%.*f", decimals, number));
 }

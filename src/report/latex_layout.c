@@ -40,7 +40,7 @@ struct fitting {
 	struct al_latex_part all; /* its columns */
 	struct extent *extents; /* [n_columns] */
 	const struct al_profile_size *size;
-	const char *wanted_size; /* of the profile's; NULL: what fits */
+	const struct al_profile_size *wanted_size; /* NULL: what fits */
 	double limit_pt, gap_pt;
 	bool breaks_heads;
 };
@@ -129,7 +129,7 @@ static double excess_of_group(const struct fitting *f, size_t from, size_t to)
 	if (!group)
 		return 0;
 	const double whole = al_latex_width(&type, group), columns = width_of_columns(f, from, to);
-	if (whole <= columns || !f->breaks_heads)
+	if (!f->breaks_heads)
 		return fmax(0, whole - columns);
 	return fmax(0,
 		al_latex_head_width(&type, f->arena, group, limit_of_group(f, from), &n_lines)
@@ -221,19 +221,14 @@ static bool try_size(struct fitting *f, const struct attempt *attempt,
 	return false;
 }
 
-static bool is_size_wanted(const struct fitting *f, const struct al_profile_size *size)
-{
-	return !f->wanted_size || strcmp(f->wanted_size, size->name) == 0;
-}
-
 /* A size that the profile doesn't have is not asked for. */
-static void choose_wanted_size(struct fitting *f)
+static void find_wanted_size(struct fitting *f)
 {
-	f->wanted_size = f->table->placing.size;
-	for (size_t i = 0; f->wanted_size && i < f->profile->n_sizes; i++)
-		if (is_size_wanted(f, &f->profile->sizes[i]))
-			return;
-	f->wanted_size = NULL;
+	const char *name = f->table->placing.size;
+
+	for (size_t i = 0; name && i < f->profile->n_sizes; i++)
+		if (strcmp(f->profile->sizes[i].name, name) == 0)
+			f->wanted_size = &f->profile->sizes[i];
 }
 
 static void break_head(const struct fitting *f, size_t column, struct al_latex_column *out)
@@ -276,10 +271,10 @@ static bool try_attempt(struct fitting *f, const struct attempt *attempt,
 	f->limit_pt = limit_of(f->profile, attempt->is_wide);
 	f->breaks_heads = attempt->breaks_heads;
 	for (size_t i = 0; i < f->profile->n_sizes; i++) {
-		if (!is_size_wanted(f, &f->profile->sizes[i])
-			|| (i >= attempt->n_sizes && !f->wanted_size))
+		const struct al_profile_size *size = &f->profile->sizes[i];
+		if (f->wanted_size ? size != f->wanted_size : i >= attempt->n_sizes)
 			continue;
-		measure_columns(f, &f->profile->sizes[i]);
+		measure_columns(f, size);
 		if (try_size(f, attempt, layout)) {
 			take(f, attempt->is_wide, layout);
 			return true;
@@ -358,12 +353,11 @@ static size_t take_part(const struct fitting *f, size_t n_keys, size_t from,
 static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 {
 	const size_t n_sizes = f->profile->n_sizes, n_keys = al_latex_count_keys(f->grid);
-	const struct al_profile_size *size = &f->profile->sizes[n_sizes > 1 ? 1 : 0];
+	const struct al_profile_size *size = f->wanted_size ? f->wanted_size
+		: n_sizes > 1				    ? &f->profile->sizes[1]
+							    : &f->profile->sizes[0];
 	struct al_latex_grid *broken = al_new(f->arena, struct al_latex_grid);
 
-	for (size_t i = 0; f->wanted_size && i < n_sizes; i++)
-		if (is_size_wanted(f, &f->profile->sizes[i]))
-			size = &f->profile->sizes[i];
 	f->breaks_heads = true;
 	f->gap_pt = gaps_pt[1];
 	f->limit_pt = limit_of(f->profile, true);
@@ -426,7 +420,7 @@ void al_latex_lay_out(struct al_latex_layout *layout, struct al_arena *arena,
 		layout->n_parts = 1;
 		return;
 	}
-	choose_wanted_size(&f);
+	find_wanted_size(&f);
 	choose_grid(&f, grid);
 	if (!try_all(&f, layout))
 		break_into_parts(&f, layout);

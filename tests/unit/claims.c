@@ -38,6 +38,7 @@ static void percentages_have_three_digits(void **state)
 		{0.00099, "0.099 %"},
 		{0.0000123, "0.0012 %"},
 		{1.5, "150 %"},
+		{-0.9995, "-100 %"},
 		{-0.34, "-34.0 %"},
 		{64.5, "6,450 %"},
 	};
@@ -177,6 +178,8 @@ static void cells_are_named(void **state)
 	assert_null(al_cell_exact(&table, 1, "share"));
 	assert_null(al_cell_exact(&table, 1, "none"));
 	assert_int_equal(mpq_cmp_ui(al_cell_exact(&table, 1, "bytes"), 1024, 1), 0);
+	al_cell_set_int(&table, &table.rows[1][0], 7);
+	assert_int_equal(mpq_cmp_ui(al_cell_exact(&table, 1, "model"), 7, 1), 0);
 	al_table_finish(&table);
 }
 
@@ -304,6 +307,7 @@ static void rows_are_cut(void **state)
 			"a    1\nb    2\n     -\nT    6\n... 3 more rows\n\nMore: --details\n"},
 		{"abcdeST", 9, 4, "a    1\nS    6\nT    7\n... 4 more rows\n\nMore: --details\n"},
 		{"abcdeST", 8, 5, "S    6\nT    7\n... 5 more rows\n\nMore: --details\n"},
+		{"STab", 7, 2, "S    1\nT    2\n... 2 more rows\n\nMore: --details\n"},
 		{"abTcdS", 9, 4, "a    1\nT    3\n... 4 more rows\n\nMore: --details\n"},
 		{"aTcdef", 9, 3, "a    1\nT    2\nc    3\n... 3 more rows\n\nMore: --details\n"},
 	};

@@ -10,6 +10,7 @@ static const struct {
 	{"d_model x d_model, (n_kv_heads)",
 		"$d_\\mathrm{model} \\times d_\\mathrm{model}$, ($n_\\mathrm{kv\\,heads}$)"},
 	{"default d_model/n_heads.", "default $d_\\mathrm{model}$/$n_\\mathrm{heads}$."},
+	{"d_model x 3", "$d_\\mathrm{model}$ x 3"},
 	{"n_heads*d_head", "$n_\\mathrm{heads}${*}$d_\\mathrm{head}$"},
 	{"of $W_Q W_K^T$, all", "of $W_Q W_K^T$, all"},
 	{"$d_{model}^2 + 3$", "$d_{\\mathrm{model}}^2 + 3$"},

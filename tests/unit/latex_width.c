@@ -76,6 +76,11 @@ static void words_are_broken(void **state)
 		{"\\$abcdef", "\\$abcde" B "f"},
 		{"{ab{\\}}c}defghi", "{ab{\\}}c}defgh" B "i"},
 		{"$n^{2}$abcdef", "$n^{2}$abcde" B "f"},
+		/* text that is no formula, and no command */
+		{"abcde$fgh", "abcde$fgh"},
+		{"abcdef\\", "abcdef" B "\\"},
+		{"abcdefghijklmn abcdefghijklm",
+			"abcdef" B "ghijkl" B "mn abcdef" B "ghijkl" B "m"},
 	};
 	enum { N = sizeof(words) / sizeof(*words) };
 	const struct al_profile *profile;
@@ -102,6 +107,7 @@ static void words_are_broken(void **state)
 	al_latex_grid_break_words(&grid, &arena, &type, al_latex_width(&type, words[4][0]),
 		&broken);
 	assert_string_equal(broken.rows[4][0], words[4][0]);
+	assert_string_equal(broken.rows[N - 1][0], "abcdef" B "ghijkl" B "mn abcdefghijklm");
 	assert_string_equal(broken.columns[0].head, "abcdefg");
 }
 

@@ -467,6 +467,7 @@ static const struct reading {
 	{"2199023255552", "2", "x (TiB)", {.scale = "TiB", BYTES}, AL_UNITS_DEFAULT},
 	{"2500000000000", "2.5", "x (TB)", {.scale = "TB", BYTES, .digits = 1}, AL_UNITS_DEFAULT},
 	{"14155776", "14.16", "x (M bytes)", {.scale = "M", BYTES, ALL}, AL_UNITS_DEFAULT},
+	{"14155776", "14,155.78", "x (k bytes)", {.scale = "k", BYTES, ALL}, AL_UNITS_DEFAULT},
 	{"14155776", "14,155,776", "x (bytes)", {.scale = "B", BYTES, ALL}, AL_UNITS_SI},
 	{"2500000000", "2.50", "x (GFLOP)", {.scale = "GFLOP", FLOPS, ALL}, AL_UNITS_DEFAULT},
 	{"28311552", "28,311,552", "x (tokens)", {.scale = "tokens", COUNTED, ALL}, AL_UNITS_SI},
@@ -536,6 +537,7 @@ static void displays_reals(void **state)
 		{0.1, "0.1", "x\n0.1\n", "0.1"},
 		{1.0 / 3, "0.3333", "x\n0.3333333333333333\n", "0.3333333333333333"},
 		{-0.0, "0", "x\n-0\n", "-0"},
+		{1e15, "1e+15", "x\n1e+15\n", "1e+15"},
 		{1e300, "1e+300", "x\n1e+300\n", "1e+300"},
 		{2.5e-9, "2.5e-09", "x\n2.5e-09\n", "2.5e-09"},
 		{NAN, "nan", "x\nnan\n", "null"},
@@ -690,6 +692,8 @@ static void marks_totals_and_sources(void **state)
 	}
 	al_table_note(&table, "recipe: zero (Rajbhandari et al. (2020))");
 	al_table_note(&table, "one (two) three");
+	al_table_note(&table, "123456789 123456789 1234567890 (source)");
+	al_table_note(&table, "two sides, the left and the right :)");
 	const struct al_table *const tables[] = {&table};
 	check_written("text", &(struct al_style){.width = 30}, tables, 1,
 		"part      bytes\n"
@@ -703,7 +707,11 @@ static void marks_totals_and_sources(void **state)
 		"\n"
 		"recipe: zero\n"
 		"  (Rajbhandari et al. (2020))\n"
-		"one (two) three\n");
+		"one (two) three\n"
+		"123456789 123456789 1234567890\n"
+		"  (source)\n"
+		"two sides, the left and the\n"
+		"  right :)\n");
 	al_table_finish(&table);
 }
 
@@ -760,7 +768,7 @@ static void build_spreads(struct al_table *table, enum al_spread_form form)
 					 : "0.3");
 		row[1].is_best = i == 1 || i == 3;
 		row[1].is_second = i > 1;
-		row[1].mark = i == 2 ? "ab" : i == 3 ? "c" : NULL;
+		row[1].mark = i == 2 ? "ab" : i == 3 ? "cd" : NULL;
 	}
 }
 
@@ -773,28 +781,28 @@ static void sets_spreads_in_latex(void **state)
 		{AL_SPREAD_BRACKETS, "r",
 			{"$-$1,234.50 (0.30)", "\\textbf{$-$1,234.50 (0.30)}",
 				"\\underline{$-$1,234.50 (0.30)}$^{ab}$",
-				"\\textbf{$-$1,234.50 (1,000.25)}$^{c}$", "\\underline{12,345.50}",
+				"\\textbf{$-$1,234.50 (1,000.25)}$^{cd}$", "\\underline{12,345.50}",
 				"--"}},
 		{AL_SPREAD_SUBSCRIPT, "r",
 			{"$-1{,}234.50_{\\pm 0.30}$", "$\\mathbf{-1{,}234.50}_{\\pm 0.30}$",
 				"$\\underline{-1{,}234.50}^{ab}_{\\pm 0.30}$",
-				"$\\mathbf{-1{,}234.50}^{c}_{\\pm 1{,}000.25}$",
+				"$\\mathbf{-1{,}234.50}^{cd}_{\\pm 1{,}000.25}$",
 				"\\underline{12,345.50}", "--"}},
 		{AL_SPREAD_PLUS_MINUS, "r",
 			{"$-1{,}234.50 \\pm 0.30$", "$\\mathbf{-1{,}234.50 \\pm 0.30}$",
 				"$\\underline{-1{,}234.50^{ab} \\pm 0.30}$",
-				"$\\mathbf{-1{,}234.50^{c} \\pm 1{,}000.25}$",
+				"$\\mathbf{-1{,}234.50^{cd} \\pm 1{,}000.25}$",
 				"\\underline{12,345.50}", "--"}},
 		{AL_SPREAD_SIUNITX,
 			"S[separate-uncertainty,table-align-uncertainty=false,detect-weight,"
 			"table-format=5.2(6),table-space-text-post={$^{ab}$}]",
 			{"-1234.50 \\pm 0.30", "\\bfseries -1234.50 \\pm 0.30",
 				"{\\underline{$-1234.50 \\pm 0.30$}}$^{ab}$",
-				"\\bfseries -1234.50 \\pm 1000.25$^{c}$",
+				"\\bfseries -1234.50 \\pm 1000.25$^{cd}$",
 				"{\\underline{$12345.50$}}", "{--}"}},
 		{AL_SPREAD_NONE, "r",
 			{"$-$1,234.50", "\\textbf{$-$1,234.50}", "\\underline{$-$1,234.50}$^{ab}$",
-				"\\textbf{$-$1,234.50}$^{c}$", "\\underline{12,345.50}", "--"}},
+				"\\textbf{$-$1,234.50}$^{cd}$", "\\underline{12,345.50}", "--"}},
 	};
 
 	(void)state;

@@ -191,7 +191,6 @@ static void read_head(struct al_page_heads *out, struct al_page_module *m, size_
 
 static void read_drop(struct al_page_heads *out, const struct al_table *drop)
 {
-	out->has_costs = drop->n_rows > 0;
 	for (size_t i = 0; i < out->n_modules; i++)
 		for (size_t head = 0; head < out->modules[i].n; head++)
 			read_head(out, &out->modules[i], head, drop);
@@ -202,15 +201,15 @@ void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
 	const struct al_table *redundant, const struct al_table *drop,
 	const struct al_texts *doings)
 {
-	const bool has_costs = drop && drop->n_rows > 0;
-
-	*out = (struct al_page_heads){.heads = heads, .doings = doings};
+	*out = (struct al_page_heads){.heads = heads,
+		.doings = doings,
+		.has_costs = drop && drop->n_rows > 0};
 	read_modules(out, arena);
 	if (pairs)
 		read_pairs(out, pairs);
-	if (redundant && (out->is_on_tokens || !has_costs))
+	if (redundant && (out->is_on_tokens || !out->has_costs))
 		read_marks(out, arena, redundant);
-	if (drop)
+	if (out->has_costs)
 		read_drop(out, drop);
 }
 
