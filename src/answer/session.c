@@ -64,11 +64,12 @@ bool al_option_is_common(const struct al_option_row *row)
 	return false;
 }
 
+/* Is the option for the next question, too? A page is of one answer. */
 static bool takes(const struct al_option_group *groups, const struct al_option_row *wanted)
 {
 	al_each_option (group, row, groups)
 		if (row == wanted)
-			return true;
+			return row != al_report_rows;
 	return false;
 }
 
