@@ -74,7 +74,7 @@ static void gather_panel(const struct al_plot *plot, size_t panel, struct span *
 /* An axis with a single value is widened, so that it has a length. */
 static void widen(struct al_dimension *d)
 {
-	if (d->max > d->min && (d->max - d->min) > 1e-10 * fmax(fabs(d->min), fabs(d->max)))
+	if (d->max - d->min > 1e-10 * fmax(fabs(d->min), fabs(d->max)))
 		return;
 	double low = d->min, high = d->max;
 	double room = d->is_whole ? fmax(1, round(fabs(low) / 10)) : low == 0 ? 1 : fabs(low) / 10;

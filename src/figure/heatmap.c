@@ -192,20 +192,7 @@ static void draw(struct al_scene *scene, size_t panel)
 	al_canvas_end_clip(scene->canvas);
 }
 
-static void avoid(struct al_obstacles *obstacles)
-{
-	al_obstacles_add_box(obstacles, obstacles->scene->frames[obstacles->panel]);
-}
-
-static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
-{
-	al_series_draw_bar(scene->canvas, scene->plot->looks[series], box);
-}
-
 const struct al_mark al_mark_heatmap = {
 	.has_cells = true,
-	.key_pt = 11,
 	.draw = draw,
-	.avoid = avoid,
-	.draw_key = draw_key,
 };

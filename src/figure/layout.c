@@ -105,8 +105,8 @@ static size_t count_lines(const char *text)
 {
 	size_t n = 1;
 
-	while ((text = strchr(text, '\n')))
-		n += *text++ == '\n';
+	for (; *text; text++)
+		n += *text == '\n';
 	return n;
 }
 

@@ -13,12 +13,12 @@ struct al_mark {
 	bool has_cells; /* at whole numbers of x and y, colored by a third column */
 	double key_pt; /* the width of a series' sample in a legend */
 	void (*draw)(struct al_scene *scene, size_t panel);
-	/* What labels must keep off. */
+	/* What labels must keep off; a mark with cells has no labels. */
 	void (*avoid)(struct al_obstacles *obstacles);
 	/* The end of a point's bar or stack, where that is another place than the point's; NULL:
 	 * it never is. */
 	struct al_spot (*find_end)(const struct al_scene *scene, const struct al_point *point);
-	/* The sample of a series in a legend. */
+	/* The sample of a series in a legend; a mark with cells has no series. */
 	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };
 

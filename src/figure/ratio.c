@@ -176,8 +176,7 @@ static void put_at(struct al_scene *scene, const struct al_segment *leg, double 
 static bool fits(const struct al_segment *leg, enum side side, const struct al_box *box)
 {
 	return side != UPON
-		|| (box->top > fmin(leg->y0, leg->y1) + 2 * head_pt
-			&& box->bottom < fmax(leg->y0, leg->y1) - 2 * head_pt);
+		|| (box->top > leg->y0 + 2 * head_pt && box->bottom < leg->y1 - 2 * head_pt);
 }
 
 /* At the leg's middle first; else next to its end. */
@@ -252,14 +251,14 @@ static void draw_head(const struct al_scene *scene, double x, double y, double t
 static void draw_leg(const struct al_scene *scene, const struct al_segment *leg,
 	const struct al_box *label)
 {
-	const double x = leg->x0, top = fmin(leg->y0, leg->y1), bottom = fmax(leg->y0, leg->y1);
+	const double x = leg->x0;
 
 	if (!al_segment_crosses(leg, label)) {
-		al_canvas_line(scene->canvas, x, top, x, bottom, leg_pt, al_color_ink);
+		al_canvas_line(scene->canvas, x, leg->y0, x, leg->y1, leg_pt, al_color_ink);
 		return;
 	}
-	al_canvas_line(scene->canvas, x, top, x, label->top, leg_pt, al_color_ink);
-	al_canvas_line(scene->canvas, x, label->bottom, x, bottom, leg_pt, al_color_ink);
+	al_canvas_line(scene->canvas, x, leg->y0, x, label->top, leg_pt, al_color_ink);
+	al_canvas_line(scene->canvas, x, label->bottom, x, leg->y1, leg_pt, al_color_ink);
 }
 
 /* A leg that is too short for two heads has none. */
@@ -267,17 +266,16 @@ static void draw_arrow(const struct al_scene *scene, const struct al_arrow *arro
 {
 	static const double dashes[] = {1.6, 1.4};
 	const struct al_segment *leg = &arrow->leg, *level = &arrow->level;
-	const double towards = leg->y1 > leg->y0 ? 1 : -1;
 
 	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
 	al_canvas_line(scene->canvas, level->x0, level->y0, level->x1, level->y1, line_pt,
 		al_color_ink);
 	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
 	draw_leg(scene, leg, &arrow->label);
-	if (fabs(leg->y1 - leg->y0) < 2.5 * head_pt)
+	if (leg->y1 - leg->y0 < 2.5 * head_pt)
 		return;
-	draw_head(scene, leg->x1, leg->y1, towards);
-	draw_head(scene, leg->x0, leg->y0, -towards);
+	draw_head(scene, leg->x1, leg->y1, 1);
+	draw_head(scene, leg->x0, leg->y0, -1);
 }
 
 void al_scene_draw_ratios(const struct al_scene *scene)

@@ -507,7 +507,8 @@ static void few_of_many_strands_are_drawn(void **state)
 		for (int64_t strand = 0; strand < (int64_t)drawn[i][0]; strand++)
 			for (int64_t x = 0; x < 2; x++) {
 				struct al_cell *row = al_table_add_row(&table);
-				al_cell_set_int(&table, &row[0], strand);
+				al_cell_set_text(&table, &row[0],
+					al_format(&table.arena, "s%d", (int)strand));
 				al_cell_set_int(&table, &row[1], x);
 				al_cell_set_int(&table, &row[2], strand * x);
 			}
@@ -521,6 +522,127 @@ static void few_of_many_strands_are_drawn(void **state)
 		al_text_finish(&text);
 		al_table_finish(&table);
 	}
+}
+
+/* Points at 3, 6, 9 of these heights, but those that are NAN, in a panel with a title of two lines;
+ * svg_finish must follow. */
+static void draw_heights(const double y[3], bool is_log, struct svg *svg)
+{
+	const struct al_figure figure = {.id = "f",
+		.mark = "point",
+		.x = {.column = "x", .scale = is_log ? AL_AXIS_LOG : AL_AXIS_LINEAR},
+		.y = {.column = "y", .scale = is_log ? AL_AXIS_LOG : AL_AXIS_LINEAR},
+		.panel = "panel"};
+	struct al_table table;
+	struct al_text text;
+
+	al_table_init(&table, "t", "");
+	al_table_add_column(&table, (struct al_column){.key = "panel", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "x", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "y"});
+	for (int i = 0; i < 3; i++) {
+		if (isnan(y[i]))
+			continue;
+		struct al_cell *row = al_table_add_row(&table);
+		al_cell_set_text(&table, &row[0], "two\nlines");
+		al_cell_set_int(&table, &row[1], 3 * (i + 1));
+		al_cell_set_real(&row[2], y[i]);
+	}
+	al_text_init(&text);
+	assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, &text, NULL));
+	assert_true(svg_read(svg, text.data));
+	al_text_finish(&text);
+	al_table_finish(&table);
+}
+
+static const struct svg_box *box_of(const struct svg *svg, const char *text)
+{
+	for (size_t i = 0; i < svg->n_texts; i++)
+		if (strcmp(svg->texts[i].text, text) == 0)
+			return &svg->texts[i].box;
+	return NULL;
+}
+
+/* From a quarter of the largest value on, below zero too. */
+static void axes_reach_a_zero_that_is_near(void **state)
+{
+	static const double near[][3] = {{8, 2, 5}, {-8, -2, -5}}, far[] = {8, 2.1, 5};
+	struct svg svg;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		draw_heights(near[i], false, &svg);
+		assert_non_null(box_of(&svg, "0"));
+		svg_finish(&svg);
+	}
+	draw_heights(far, false, &svg);
+	assert_null(box_of(&svg, "0"));
+	svg_finish(&svg);
+}
+
+static void one_value_stands_in_the_middle(void **state)
+{
+	static const double one[] = {7, NAN, NAN};
+
+	(void)state;
+	for (int is_log = 0; is_log < 2; is_log++) {
+		struct svg_point frame = {0}, mark = {0};
+		struct svg svg;
+		draw_heights(one, is_log, &svg);
+		for (size_t i = 0; i < svg.n_shapes; i++) {
+			const struct svg_shape *shape = &svg.shapes[i];
+			if (has_color(shape->stroke, al_color_axis) && shape->n_points == 3)
+				frame = svg_center(&shape->box);
+			if (has_color(shape->fill, al_series_color(0)))
+				mark = svg_center(&shape->box);
+		}
+		assert_float_equal(mark.x, frame.x, 0.02);
+		assert_float_equal(mark.y, frame.y, 0.02);
+		assert_true(box_of(&svg, "two")->top < box_of(&svg, "lines")->top - 5);
+		svg_finish(&svg);
+	}
+}
+
+/* Of a figure 240 pt wide whose legend names n series. */
+static double height_of_series(int n)
+{
+	const struct al_figure figure = {.id = "f",
+		.mark = "bar",
+		.x = {.column = "x"},
+		.y = {.column = "y"},
+		.series = "series",
+		.width_pt = 240};
+	struct al_table table;
+	struct al_text text;
+	struct svg svg;
+
+	al_table_init(&table, "t", "");
+	al_table_add_column(&table, (struct al_column){.key = "series", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "x", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "y"});
+	for (int i = 0; i < n; i++) {
+		struct al_cell *row = al_table_add_row(&table);
+		al_cell_set_text(&table, &row[0], al_format(&table.arena, "a long name %d", i));
+		al_cell_set_int(&table, &row[1], 1);
+		al_cell_set_int(&table, &row[2], i + 1);
+	}
+	al_text_init(&text);
+	assert_true(al_figure_draw(&figure, &table, AL_FIGURE_SVG, &text, NULL));
+	assert_true(svg_read(&svg, text.data));
+	const double height = svg.height;
+	svg_finish(&svg);
+	al_text_finish(&text);
+	al_table_finish(&table);
+	return height;
+}
+
+static void long_legends_need_height(void **state)
+{
+	(void)state;
+	assert_float_equal(height_of_series(8), 163, 0);
+	assert_float_equal(height_of_series(22), 204, 0);
+	assert_float_equal(height_of_series(36), 264, 0);
+	assert_float_equal(height_of_series(55), 336, 0);
 }
 
 int main(void)
@@ -541,6 +663,9 @@ int main(void)
 		cmocka_unit_test(marks_lie_inside_the_axes),
 		cmocka_unit_test(strands_lie_below_their_mean),
 		cmocka_unit_test(few_of_many_strands_are_drawn),
+		cmocka_unit_test(axes_reach_a_zero_that_is_near),
+		cmocka_unit_test(one_value_stands_in_the_middle),
+		cmocka_unit_test(long_legends_need_height),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,35 @@ static void an_arrow_joins_two_levels(void **state)
 	close_drawing(&d);
 }
 
+/* The arrow is the same whichever end is divided by the other: 6.5625 times, or 0.1524 times. */
+static void a_ratio_may_be_less_than_one(void **state)
+{
+	static const struct al_ratio both[] = {{{.x = "random"}, {.x = "third"}, 4},
+		{{.x = "third"}, {.x = "random"}, 4}};
+	struct figure_case of;
+	struct al_table table;
+	struct svg svgs[2];
+
+	(void)state;
+	of = *figure_case_open("outlier", &table);
+	of.figure.n_ratios = 1;
+	for (int i = 0; i < 2; i++) {
+		struct al_text text;
+		of.figure.ratios = &both[i];
+		draw_case(&of, &table, AL_FIGURE_SVG, &text);
+		assert_true(svg_read(&svgs[i], text.data));
+		assert_non_null(strstr(text.data, i ? "0.1524\u00d7" : "6.5625\u00d7"));
+		al_text_finish(&text);
+	}
+	assert_int_equal(svgs[0].n_shapes, svgs[1].n_shapes);
+	for (size_t i = 0; i < svgs[0].n_shapes; i++)
+		assert_memory_equal(&svgs[0].shapes[i].box, &svgs[1].shapes[i].box,
+			sizeof(struct svg_box));
+	svg_finish(&svgs[0]);
+	svg_finish(&svgs[1]);
+	al_table_finish(&table);
+}
+
 /* ---- captions ---- */
 
 static void captions_tell_what_was_laid_over(void **state)
@@ -209,6 +238,7 @@ int main(void)
 		cmocka_unit_test(a_band_lies_between_two_lines),
 		cmocka_unit_test(ratios_are_exact),
 		cmocka_unit_test(an_arrow_joins_two_levels),
+		cmocka_unit_test(a_ratio_may_be_less_than_one),
 		cmocka_unit_test(captions_tell_what_was_laid_over),
 	};
 

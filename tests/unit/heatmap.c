@@ -206,6 +206,28 @@ static void the_color_bar_has_an_outline(void **state)
 	al_text_finish(&text);
 }
 
+/* The bar reaches half to both sides of the one value that all cells have. */
+static void cells_of_one_value_have_the_middle_color(void **state)
+{
+	struct svg_box unused;
+	struct al_table table;
+	struct al_text text;
+	struct svg svg;
+
+	(void)state;
+	fill_cells(&table);
+	for (int i = 0; i < 6; i++)
+		al_cell_set_real(&table.rows[i][2], 4);
+	al_text_init(&text);
+	assert_true(al_figure_draw(&map, &table, AL_FIGURE_SVG, &text, NULL));
+	assert_true(svg_read(&svg, text.data));
+	assert_true(strstr(text.data, ">3.5<") && strstr(text.data, ">4.5<"));
+	assert_true(count_cells(&svg, al_ramp_color(0.5, false), &unused) >= 1);
+	svg_finish(&svg);
+	al_text_finish(&text);
+	al_table_finish(&table);
+}
+
 static double luminance(struct al_color c)
 {
 	return 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue;
@@ -298,6 +320,7 @@ static void assert_refused(const struct al_figure *figure, const struct al_table
 
 static void refuses_what_has_no_color(void **state)
 {
+	struct al_reference_line line = {.value = 1};
 	struct al_figure figure = map;
 	struct al_table table;
 
@@ -308,6 +331,15 @@ static void refuses_what_has_no_color(void **state)
 	figure = map;
 	figure.mark = "point";
 	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colors");
+	figure = map;
+	figure.series = "v";
+	assert_refused(&figure, &table,
+		"figure \"map\": \"series\" needs lines, bars or points, found heatmap");
+	figure = map;
+	figure.references = &line;
+	figure.n_references = 1;
+	assert_refused(&figure, &table,
+		"figure \"map\": \"references\" need lines, bars or points, found heatmap");
 	figure = map;
 	figure.x.scale = AL_AXIS_LOG;
 	assert_refused(&figure, &table, "figure \"map\": a heatmap can't have a log axis");
@@ -362,6 +394,7 @@ int main(void)
 		cmocka_unit_test(values_are_short),
 		cmocka_unit_test(a_missing_cell_is_hatched),
 		cmocka_unit_test(the_color_bar_has_an_outline),
+		cmocka_unit_test(cells_of_one_value_have_the_middle_color),
 		cmocka_unit_test(groups_stand_on_lines),
 		cmocka_unit_test(ramps_say_more_and_less),
 		cmocka_unit_test(refuses_what_has_no_color),
