@@ -115,8 +115,6 @@ static bool decompose(const struct al_heads *heads, struct al_cp_options *option
 {
 	struct al_cp cp;
 
-	if (options->rank > al_cp_bound(heads))
-		options->rank = al_cp_bound(heads);
 	if (!al_cp(heads, options, &cp, err))
 		return false;
 	*error = cp.relative_error;
@@ -138,7 +136,7 @@ static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_option
 bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,
 	double *error, struct al_error *err)
 {
-	struct al_cp_options options = {.rank = heads->d_head,
+	struct al_cp_options options = {.rank = al_least(heads->d_head, al_cp_bound(heads)),
 		.n_sweeps = AL_CP_SWEEPS,
 		.stop = AL_CP_STOP,
 		.seed = seed};

@@ -156,18 +156,13 @@ struct part {
 	int64_t not_finite[AL_N_PROJECTIONS];
 };
 
-static size_t count_kv_heads(const struct al_attention *a)
-{
-	return a->n_kv_heads > 0 ? (size_t)a->n_kv_heads : 1;
-}
-
 /* Heads that aren't finite are counted and left at zero: the module will be refused. */
 static bool read_projection(void *context, size_t index, struct al_error *err)
 {
 	struct part *x = context;
 	const enum al_projection p = (enum al_projection)index;
 	const struct al_factor *factor = &x->attention->factors[p];
-	const size_t times = (size_t)factor->heads / count_kv_heads(x->attention);
+	const size_t times = (size_t)(factor->heads / x->attention->n_kv_heads);
 	struct al_matrix *w = &x->weights[p];
 
 	if (factor->n_runs == 0)
@@ -221,7 +216,7 @@ static bool read_whole(struct al_audit_module *module, const struct al_audit *au
 {
 	struct part part = {.audit = audit,
 		.attention = module->attention,
-		.n = count_kv_heads(module->attention)};
+		.n = (size_t)module->attention->n_kv_heads};
 	const bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, &part, err);
 
 	memcpy(module->weights, part.weights, sizeof(part.weights));
@@ -301,7 +296,7 @@ static bool can_take_parts(const struct al_audit *audit, const struct al_attenti
 	const struct al_audit_options *options = &audit->options;
 
 	return options->needs && !options->needs->weights && !options->covariance
-		&& options->offset == 0 && !a->is_latent && a->n_kv_heads > 0
+		&& options->offset == 0 && !a->is_latent
 		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
 }
 

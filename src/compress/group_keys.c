@@ -103,10 +103,9 @@ static bool find_gram(struct keys *k, enum al_weighting measure, struct al_error
 /* Keys don't use the weights of values. */
 static enum al_weighting measure_of_keys(const struct al_work *w)
 {
-	if (w->measure < AL_MEASURE_INPUTS || w->measure == AL_MEASURE_CENTERED)
+	if (w->measure <= AL_MEASURE_CENTERED)
 		return w->measure;
-	return w->measure == AL_MEASURE_INPUTS || w->a->is_rotary ? AL_MEASURE_INPUTS
-								  : AL_MEASURE_CENTERED;
+	return w->a->is_rotary ? AL_MEASURE_INPUTS : AL_MEASURE_CENTERED;
 }
 
 static bool init(struct keys *k, struct al_scratch *scratch, const struct al_work *w, size_t left,

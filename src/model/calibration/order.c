@@ -6,7 +6,7 @@ static size_t count_judging(const struct al_head_squares *s)
 {
 	size_t n = 0;
 
-	for (size_t fold = 0; s->n_folds > 1 && fold < s->n_folds; fold++)
+	for (size_t fold = 0; fold < s->n_folds; fold++)
 		n += s->dropped[fold].n > 0;
 	return n > 1 ? n : 0;
 }

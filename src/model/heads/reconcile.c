@@ -166,7 +166,7 @@ static bool expect_tensors(struct reconciling *r, struct al_error *err)
 			.part = tensor->extra ? tensor->extra : al_part_names[family->part],
 			.dims = dims,
 			.n_dims = n_dims,
-			.packed = family->packed > 0 ? family->packed : 1,
+			.packed = family->packed,
 			.is_parameter = al_model_tensor_is_parameter(tensor),
 			.is_buffer = family->entry.kind == AL_TENSOR_BUFFER,
 			.is_tied = family->tied_to != NULL,
