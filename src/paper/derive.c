@@ -142,13 +142,20 @@ static void judge(const struct al_deriving *d, const struct al_paper_cell *cell)
 		al_deriving_add(d, cell, cause.is_note ? AL_CONSISTENT : AL_INCONSISTENT, &cause);
 }
 
+/* Parameters of a model of the paper's own. */
+static bool is_of_sizes(const struct al_paper_cell *cell)
+{
+	return cell->meaning == AL_MEANS_TOTAL && cell->size == AL_TOTAL_OF_ROW;
+}
+
 /* Cells that fit by chance tell nothing; of what isn't stated, three have to agree. */
 static bool is_telling(const struct al_deriving *d)
 {
 	const struct al_paper_fit *fit = &d->fit;
 	const bool is_guess = fit->reading.tokens > 0;
 
-	return fit->n_fit > 0 && fit->evidence > (is_guess ? 3 : 1) + fit->reading.penalty
+	return fit->n_fit > (is_of_sizes(d->cells[0]) ? 2 : 0)
+		&& fit->evidence > (is_guess ? 3 : 1) + fit->reading.penalty
 		&& fit->n_fit >= fit->n_other;
 }
 
@@ -231,7 +238,7 @@ static void judge_sheet(struct al_deriving *d, const struct al_paper_sheet *shee
 	d->sheet = sheet;
 	d->cells = al_new_array(d->arena, struct al_paper_cell *, sheet->n + 1);
 	for (int meaning = AL_MEANS_SIZE; meaning <= AL_MEANS_CACHE_OF_TOKEN; meaning++) {
-		const int n_sizes = meaning == AL_MEANS_TOTAL ? AL_N_TOTALS : 1;
+		const int n_sizes = meaning == AL_MEANS_TOTAL ? AL_TOTAL_OF_ROW + 1 : 1;
 		for (int size = 0; size < n_sizes; size++) {
 			d->n = 0;
 			for (size_t i = 0; i < sheet->n; i++)
@@ -259,6 +266,17 @@ static bool judge_turned(struct al_deriving *d, const struct al_paper_sheet *she
 			*al_paper_sheet_judged(sheet, i, k) |= *al_paper_sheet_judged(&turned, k,
 				i);
 	return turned.n > 0;
+}
+
+/* Is a cell of a known model, or by the sizes of its row? */
+static bool is_known(const struct al_paper_sheet *sheet)
+{
+	for (size_t i = 0; i < sheet->n; i++) {
+		const struct al_paper_cell *cell = &sheet->cells[i];
+		if (!is_of_sizes(cell) || *al_paper_sheet_judged(sheet, cell->row, cell->column))
+			return true;
+	}
+	return false;
 }
 
 /* A table of caches or parameters of nothing that is known. */
@@ -337,7 +355,7 @@ void al_paper_derive(const struct al_deriving *deriving, const struct al_paper_m
 		al_paper_sheet_init(&sheet, d.arena, paper, i, subjects, false);
 		if (sheet.n > 0)
 			judge_sheet(&d, &sheet);
-		else if (!judge_turned(&d, &sheet, i))
+		if (!is_known(&sheet) && !judge_turned(&d, &sheet, i))
 			name_unknown(&d, &sheet, i + 1);
 		al_paper_relate(&sheet, d.out, d.counts);
 		d.sheet = &sheet;

@@ -71,9 +71,7 @@ const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_
 			result);
 	case AL_MEANS_TOTAL:
 		return al_format(arena, "%s has %s", s->title,
-			count_text(arena,
-				s->totals[cell->size == AL_TOTAL_PARAMETERS ? d->fit.reading.total
-									    : cell->size]));
+			count_text(arena, al_paper_total_of(cell, &d->fit.reading)));
 	default:
 		return al_format(arena, "%s has %.0f", s->title, cell->right);
 	}
@@ -227,6 +225,10 @@ static const char *list_assumptions(const struct al_deriving *d)
 			r->total == AL_TOTAL_NON_EMBEDDING
 				? "; parameters without embedding and head: assumed"
 				: "; parameters without the embedding: assumed");
+	if (first->meaning == AL_MEANS_TOTAL && first->subject->is_of_row)
+		al_text_add(&out,
+			r->is_gated ? "; matrices alone, gated feed-forward layers"
+				    : "; matrices alone");
 	return al_strdup(d->arena, out.data);
 }
 

@@ -40,6 +40,21 @@ static double per_token(const struct al_paper_cell *cell, double bytes)
 	return sum;
 }
 
+/* Of which kind isn't said. */
+static bool is_total(const struct al_paper_cell *cell)
+{
+	return cell->meaning == AL_MEANS_TOTAL
+		&& (cell->size == AL_TOTAL_PARAMETERS || cell->size == AL_TOTAL_OF_ROW);
+}
+
+double al_paper_total_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	const struct al_paper_subject *s = cell->subject;
+	const double total = s->totals[is_total(cell) ? reading->total : cell->size];
+
+	return total > 0 && reading->is_gated ? total + s->gates : total;
+}
+
 double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
 {
 	const struct al_paper_subject *s = cell->subject;
@@ -49,8 +64,7 @@ double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_re
 	case AL_MEANS_SIZE:
 		return s->sizes[cell->size];
 	case AL_MEANS_TOTAL:
-		return s->totals[cell->size == AL_TOTAL_PARAMETERS ? reading->total : cell->size]
-			/ factor_of(cell, reading);
+		return al_paper_total_of(cell, reading) / factor_of(cell, reading);
 	case AL_MEANS_WEIGHTS:
 		return is_of_bytes(cell)
 			? s->totals[AL_TOTAL_PARAMETERS] * bytes / factor_of(cell, reading)
@@ -135,6 +149,11 @@ static bool any(struct al_paper_cell *const *cells, size_t n,
 	return false;
 }
 
+static bool may_have_gates(const struct al_paper_cell *cell)
+{
+	return cell->meaning == AL_MEANS_TOTAL && cell->subject->gates > 0;
+}
+
 static bool lacks_tokens(const struct al_paper_cell *cell)
 {
 	return cell->tokens == 0 && cell->meaning == AL_MEANS_CACHE;
@@ -148,11 +167,6 @@ static bool has_round(const struct al_paper_cell *cell)
 static bool has_open_unit(const struct al_paper_cell *cell)
 {
 	return is_of_bytes(cell) && strchr(cell->unit, 'B') && !strchr(cell->unit, 'i');
-}
-
-static bool is_total(const struct al_paper_cell *cell)
-{
-	return cell->meaning == AL_MEANS_TOTAL && cell->size == AL_TOTAL_PARAMETERS;
 }
 
 /* A choice, and what it costs to make it unasked, in digits. */
@@ -207,14 +221,16 @@ struct al_paper_fit al_paper_best_reading(struct al_paper_cell *const *cells, si
 	const size_t n_totals = any(cells, n, is_total) ? N_OF(totals) : 1;
 	const bool is_of_token = cells[0]->meaning == AL_MEANS_CACHE_OF_TOKEN
 		&& !is_of_bytes(cells[0]);
+	const bool has_flag = is_of_token || any(cells, n, may_have_gates);
 
 	for (size_t i = 0; i < N_OF(bytes); i++)
 		for (size_t k = 0; k < n_totals; k++)
-			for (size_t e = 0; e < (is_of_token ? N_OF(flags) : 1); e++)
+			for (size_t e = 0; e < (has_flag ? N_OF(flags) : 1); e++)
 				try_tokens(&best, cells, n,
 					(struct al_paper_reading){.bytes = bytes[i].value,
 						.total = (int)totals[k].value,
-						.is_elements = e == 1,
+						.is_gated = !is_of_token && e == 1,
+						.is_elements = is_of_token && e == 1,
 						.penalty = bytes[i].penalty + totals[k].penalty
 							+ flags[e].penalty},
 					gb);

@@ -15,6 +15,7 @@ struct al_paper_reading {
 	double bytes; /* of a number whose format isn't stated */
 	double tokens; /* of a sequence whose length isn't stated */
 	int total; /* what parameters are: enum al_paper_total */
+	bool is_gated; /* feed-forward layers of a row's sizes have a third matrix */
 	bool is_binary; /* GB is 2^30 bytes */
 	enum al_paper_thousand k; /* 8K is 8,192 tokens, or 8,000 */
 	bool is_elements; /* a cache without a unit counts numbers, not bytes */
@@ -27,6 +28,9 @@ struct al_paper_fit {
 		n_other; /* cells that are printed as the reading has it, and those that differ */
 	double score, evidence; /* in digits */
 };
+
+/* The parameters that a cell of them is of; 0: they aren't known. */
+double al_paper_total_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
 
 /* What the cell's number would be, in its unit; 0: it can't be derived. */
 double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading);

@@ -117,6 +117,25 @@ static bool is_size(struct al_paper_cell *cell, double value)
 	return sizes[cell->size] == value;
 }
 
+/* Matrices alone; without a width of the feed-forward layers 4 of the model's, and two matrices. */
+static void count_parameters(struct al_paper_subject *s)
+{
+	const double *sizes = s->sizes, width = sizes[AL_DIM_WIDTH];
+	const double inner = sizes[AL_DIM_FFN] > 0 ? sizes[AL_DIM_FFN] : 4 * width;
+	const double heads = sizes[AL_DIM_HEADS] + sizes[AL_DIM_KV_HEADS];
+	const double embedding = sizes[AL_DIM_VOCAB] * width;
+
+	if (width == 0 || sizes[AL_DIM_HEADS] == 0 || sizes[AL_DIM_EXPERTS] > 0)
+		return;
+	s->gates = sizes[AL_DIM_FFN] > 0 ? sizes[AL_DIM_LAYERS] * width * inner : 0;
+	s->totals[AL_TOTAL_NON_EMBEDDING] = 2 * sizes[AL_DIM_LAYERS] * width
+		* (heads * sizes[AL_DIM_HEAD_DIM] + inner);
+	if (embedding == 0)
+		return;
+	s->totals[AL_TOTAL_WITHOUT_EMBEDDING] = s->totals[AL_TOTAL_NON_EMBEDDING] + embedding;
+	s->totals[AL_TOTAL_PARAMETERS] = s->totals[AL_TOTAL_NON_EMBEDDING] + 2 * embedding;
+}
+
 /* The sizes that the row itself has, as a model of keys and values in every layer; NULL: not
  * all. */
 static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s,
@@ -129,12 +148,14 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 
 	for (size_t i = 0; i < s->table->n_columns; i++) {
 		const struct al_paper_head *head = &s->heads[i];
-		if (head->meaning != AL_MEANS_SIZE || head->size >= AL_DIM_SOME
+		if (head->meaning != AL_MEANS_SIZE || head->size == AL_DIM_SOME
 			|| !read_size(s, head, al_paper_row_text(row->row, i), &cell)
 			|| (head->size == AL_DIM_GROUP && cell.is_guess
 				&& !strpbrk(cell.printed, "/,")))
 			continue;
 		sizes[head->size] = cell.value;
+		if (head->size > AL_DIM_SOME)
+			continue;
 		*n_other += named && named->sizes[head->size] > 0
 			&& named->sizes[head->size] != cell.value;
 		*n_same += named && named->sizes[head->size] == cell.value;
@@ -148,11 +169,14 @@ static const struct al_paper_subject *own_subject(const struct al_paper_sheet *s
 	if (elements == 0)
 		return NULL;
 	out->title = al_paper_row_text(row->row, 0);
+	if (al_paper_is_number(s->arena, out->title))
+		out->title = "each row";
 	out->from = "sizes of the row";
 	out->cached = al_new(s->arena, struct al_paper_cached);
 	*out->cached = (struct al_paper_cached){.elements = elements};
 	out->n_cached = 1;
 	out->has_plain_cache = out->is_of_row = true;
+	count_parameters(out);
 	return out;
 }
 
@@ -262,14 +286,17 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	if (head->meaning == AL_MEANS_TOTAL && is_name(row, column, text))
 		return;
 	cell.subject = head->subject ? head->subject : row->subject;
-	if (!cell.subject || (cell.subject->is_of_row && head->meaning <= AL_MEANS_WEIGHTS))
+	const bool is_of_sizes = cell.subject && cell.subject->is_of_row
+		&& head->meaning == AL_MEANS_TOTAL && head->size != AL_TOTAL_ACTIVE;
+	if (!cell.subject
+		|| (cell.subject->is_of_row && head->meaning <= AL_MEANS_WEIGHTS && !is_of_sizes))
 		return;
 	cell.line = s->table->turned ? s->table->turned->rows[column].line : row->row->line;
 	cell.row = index;
 	cell.column = column;
 	cell.meaning = head->meaning;
-	cell.is_guess |= head->is_guess;
-	cell.size = head->size;
+	cell.is_guess |= head->is_guess || is_of_sizes;
+	cell.size = is_of_sizes ? AL_TOTAL_OF_ROW : head->size;
 	if (cell.meaning == AL_MEANS_SIZE && cell.is_guess && !is_size(&cell, cell.value))
 		return;
 	cell.unit = unit_of(s, head, cell.unit);

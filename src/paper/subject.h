@@ -32,6 +32,7 @@ enum al_paper_total {
 	AL_TOTAL_WITHOUT_EMBEDDING,
 	AL_TOTAL_NON_EMBEDDING, /* nor the head */
 	AL_N_TOTALS,
+	AL_TOTAL_OF_ROW = AL_N_TOTALS, /* one of these, by the sizes of a row */
 };
 
 /* What is not known is 0. */
@@ -43,6 +44,7 @@ struct al_paper_subject {
 	size_t n_cached;
 	double state_bytes; /* that a sequence takes, however long it is */
 	bool is_of_row; /* made of a row's sizes */
+	double gates; /* parameters of a third matrix in feed-forward layers, not in the totals */
 	bool has_plain_cache; /* keys and values of each key head in each layer */
 };
 
