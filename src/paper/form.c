@@ -141,6 +141,12 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 		|| half_a < 0.006;
 }
 
+/* Two measurements may be nearly the same, and shares of a hundred are themselves. */
+static bool is_far_from_1(const struct al_paper_relation *r)
+{
+	return r->factor.high < 0.8 || r->factor.low > 1.25;
+}
+
 static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r)
 {
 	double sum = 0, half = 0;
@@ -151,7 +157,7 @@ static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r
 			half += rounding_of(g, r, r->a, al_paper_grid_at(g, i, r->a));
 		}
 	r->factor = (struct al_paper_range){100 / (sum + half), 100 / (sum - half)};
-	return half < 0.05 * sum;
+	return half < 0.05 * sum && is_far_from_1(r);
 }
 
 /* 1 or 100; of counts any other number that isn't small, as ranks and scores of ten are. */
@@ -217,9 +223,7 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 		n++;
 	}
 	find_plain(g, r);
-	/* two measurements may be nearly the same */
-	return n >= 4 && n_other <= 2
-		&& (r->form != AL_FORM_MULTIPLE || r->factor.high < 0.8 || r->factor.low > 1.25);
+	return n >= 4 && n_other <= 2 && (r->form != AL_FORM_MULTIPLE || is_far_from_1(r));
 }
 
 /* ---- what chance would do ---- */

@@ -69,13 +69,14 @@ bool al_related_expect(const struct al_related *w, const struct al_paper_relatio
 	return true;
 }
 
+/* Unless the column is called so, its numbers vary by no more than those that have the relation. */
 static double digits_of(const struct al_related *w, const struct al_paper_relation *r, size_t row,
-	const struct al_paper_range *range, bool is_named)
+	const struct al_paper_range *range, bool is_named, double span)
 {
 	const struct al_paper_number *t = al_related_at(w, row, r->t);
 	const double half = t->half;
-	const double free = al_paper_form_spread(&w->grid, r, row, range, is_named)
-		+ (is_named ? 1e-300 : 2 * half);
+	const double spread = al_paper_form_spread(&w->grid, r, row, range, is_named);
+	const double free = is_named ? spread + 1e-300 : fmin(spread, span) + 2 * half;
 
 	return t->value == 0 ? 0 : -log10(fmin((range->high - range->low + 2 * half) / free, 1));
 }
@@ -123,7 +124,7 @@ static bool is_enough(const struct al_related *w, const struct al_paper_relation
 
 /* A value again is evidence of what is named as far as it is shown more exactly, and a factor takes
  * one row to be known. What is judged already isn't of other rows, too. */
-bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
+static bool try_rows(const struct al_related *w, const struct al_paper_relation *r, double span,
 	struct al_trial *out)
 {
 	const double share = al_paper_form_slack(&w->grid, r);
@@ -131,7 +132,7 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 		   is_named = w->named >> r->form & 1;
 	double last = NAN, shown = 0, most = 0;
 
-	*out = (struct al_trial){0};
+	*out = (struct al_trial){.least = INFINITY, .most = -INFINITY};
 	for (size_t i = 0; i < w->grid.n_rows; i++) {
 		const struct al_paper_number *t = al_related_at(w, i, r->t);
 		struct al_paper_range range;
@@ -140,11 +141,13 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 			continue;
 		if (al_related_range(t, &range, share * t->half)) {
 			const double again = t->value == last ? shown : 0;
-			shown = is_named || has_factor
-				? fmax(again, digits_of(w, r, i, &range, is_named || !r->is_plain))
-				: 0;
+			shown = is_named || has_factor ? fmax(again,
+					digits_of(w, r, i, &range, is_named || !r->is_plain, span))
+						       : 0;
 			const double digits = fmax(shown - again,
-				has_factor ? 0 : digits_of(w, r, i, &range, false));
+				has_factor ? 0 : digits_of(w, r, i, &range, false, span));
+			out->least = fmin(out->least, t->value);
+			out->most = fmax(out->most, t->value);
 			out->n_hold++;
 			out->digits += digits;
 			most = fmax(most, digits);
@@ -159,4 +162,10 @@ bool al_related_try(const struct al_related *w, const struct al_paper_relation *
 	}
 	out->digits -= has_factor && !r->is_plain ? most : 0;
 	return is_enough(w, r, out);
+}
+
+bool al_related_try(const struct al_related *w, const struct al_paper_relation *r,
+	struct al_trial *out)
+{
+	return try_rows(w, r, INFINITY, out) && try_rows(w, r, out->most - out->least, out);
 }

@@ -41,6 +41,7 @@ bool al_related_may_be_source(const struct al_related *w, size_t column, size_t 
 struct al_trial {
 	size_t n_hold, n_near, n_fail, failed[2]; /* near: cut off instead of rounded, perhaps */
 	double digits; /* that chance would have had to hit */
+	double least, most; /* of the numbers that hold */
 };
 
 /* The number of the row, and what it is expected to be; false: nothing is. */
