@@ -28,14 +28,13 @@ static double beta_fraction(double x, double a, double b)
 	return exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b)) / a / tail;
 }
 
-/* The probability that Student's t of so many degrees of freedom is farther from 0 than `t`. */
+/* The probability that Student's t of so many degrees of freedom is farther from 0 than `t`; 1 of a
+ * `t` below the square root of 3, where the fraction needn't converge: it is over 0.08 there. */
 static double beyond(double t, double freedom)
 {
 	const double x = freedom / (freedom + t * t), a = freedom / 2, b = 0.5;
 
-	if (t == 0)
-		return 1;
-	return x < (a + 1) / (a + b + 2) ? beta_fraction(x, a, b) : 1 - beta_fraction(1 - x, b, a);
+	return x < (a + 1) / (a + b + 2) ? beta_fraction(x, a, b) : 1;
 }
 
 /* The probability that means as far apart as these are of the same expectation; 1 where both

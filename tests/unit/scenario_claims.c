@@ -14,7 +14,9 @@ enum { P_VALUE = 5, P_LOW, P_HIGH, P_VERDICT, P_NOTE };
 	"null, " \
 	"'0']]}" \
 	", " \
-	"{'id': 'e', 'exact': true, 'columns': ['variant', 'count'], 'rows': [['mha', '7']]}], " \
+	"{'id': 'e', 'exact': true, 'columns': ['variant', 'count'], 'rows': [['mha', '7']]}, " \
+	"{'id': 'on', 'columns': ['variant', 'day'], 'rows': [['mha', '2023-09'], ['sha', " \
+	"'2025-07']]}], " \
 	"'tables': [{'id': 't', 'substitute': {'d_model': 'n_heads*d_head'}, 'order': 'n_heads', " \
 	"'against': 'sha', 'retention': 'mha', 'columns': [{'key': 'parameters', 'unit': 'k'}, " \
 	"'formula', 'difference', 'order', 'prr:a', 'prr:z', " \
@@ -78,6 +80,15 @@ static const struct claim_case {
 	{"'printed': '2.2', 'value': 'd/mha/a'", "inconsistent", "2", "1.95", "2.05"},
 	{"'printed': '7', 'value': 'e/mha/count'", "reproduced", "7", "7", "7"},
 	{"'printed': '7.4', 'value': 'e/mha/count'", "inconsistent", "7", "7", "7"},
+	/* 22 months, of days somewhere within their months 21 to 23: 1.75 to 1.917 years */
+	{"'printed': '1.92', 'value': 'b - a', 'with': {'a': 'on/mha/day', 'b': 'on/sha/day'}",
+		"consistent", NULL, NULL, NULL},
+	{"'printed': '1.95', 'value': 'b - a', 'with': {'a': 'on/mha/day', 'b': 'on/sha/day'}",
+		"inconsistent", NULL, NULL, NULL},
+	{"'printed': '1.74', 'value': 'b - a', 'with': {'a': 'on/mha/day', 'b': 'on/sha/day'}",
+		"inconsistent", NULL, NULL, NULL},
+	{"'printed': '0', 'rounding': 'truncated', 'value': 'a/b', " AB, "reproduced", NULL, NULL,
+		NULL},
 	{"'printed': '1', 'value': 'd/mha/none'", "underivable", NULL, NULL, NULL},
 	{"'printed': '1', 'value': 'a + none', 'with': {'a': 'd/mha/a', 'none': 'd/mha/none'}",
 		"underivable", NULL, NULL, NULL},

@@ -195,6 +195,15 @@ static const struct table_case sweeps[] = {
 		      "'measure': ['parameters', 'cache']"),
 		"d_model,n_heads,variant,parameters,cache\n2,1,mha,16,4\n2,2,mha,16,4\n4,1,mha,64,"
 		"8\n4,2,mha,64,8\n"},
+	{"a range of one",
+		SWEEP("'variants': ['mha'], 'over': {'n_heads': {'from': 2, 'to': 2}}, 'measure': "
+		      "'parameters'"),
+		"n_heads,variant,parameters\n2,mha,64\n"},
+	{"a tie to a default that follows the point",
+		SWEEP("'variants': ['mha'], 'over': {'n_heads': [1, 3]}, "
+		      "'tie': {'d_model': 'n_kv_heads*d_head'}, 'set': {'d_head': 2}, 'measure': "
+		      "'parameters'"),
+		"n_heads,variant,parameters\n1,mha,16\n3,mha,144\n"},
 	{"a tie follows the point",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [1, 3]}, "
 		      "'tie': {'d_model': 'n_heads*d_head'}, 'set': {'d_head': 2}, 'measure': "

@@ -181,6 +181,8 @@ static void refuses_what_cannot_be_drawn(void **state)
 			"\"beneath\" needs \"panel\""},
 		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 10, 'max': 20}}"),
 			"no point lies in the inset, x from 10 to 20"},
+		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 3, 'max': 3}}"),
+			"found 3 to 3, expected a range upwards"},
 		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 3, 'max': 20}}"),
 			"reaches beyond the axes"},
 		{OVERLAID("'y': 'v', 'inset': {'y': {'min': 3, 'max': 20}}"), "\"x\""},

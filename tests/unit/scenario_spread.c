@@ -76,6 +76,11 @@ static void sets_spreads(void **state)
 			{"mqa & 11.4584 \\\\", "sha & 12.1221$^{*}$ \\\\"}},
 		{APART("11.4585", "12.1222"), "latex",
 			{"mqa & 11.4585$^{*}$ \\\\", "sha & 12.1222$^{**}$ \\\\"}},
+		/* equal means, spreads that are printed as zero */
+		{APART("10.0000", "10.5000"), "latex",
+			{"mqa & 10.0000 \\\\", "sha & 10.5000 \\\\"}},
+		{SCORES("['mha', '1 ± 0'], ['mqa', '2 ± 0']", ", 'significance': 'mha'"), "text",
+			{"mqa          2 (0)\n"}},
 		{MARKED("'none'"), "text", {"84.0 (0.3)", "83.4 (0.3)*", "83.0 (0.4)**"}},
 	};
 

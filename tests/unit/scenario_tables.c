@@ -48,6 +48,13 @@ static const struct table_case rows[] = {
 		OF_CASES("'pivot': 'variant', 'columns': [{'key': 'd_model', 'once': true}, "
 			 "{'key': 'parameters', 'variants': ['sha']}]"),
 		"case,d_model,parameters:sha\nx,4,32\ny,8,64\n"},
+	{"one case without variants",
+		"{'title': 't', 'model': 'gpt2', 'tables': [{'id': 'a', 'columns': ['d_model']}]}",
+		"case,d_model\n,768\n"},
+	{"pivot without variants",
+		"{'title': 't', 'model': 'gpt2', 'tables': [{'id': 'a', 'pivot': 'variant', "
+		"'columns': [{'key': 'd_model', 'once': true}]}]}",
+		"case,d_model\n,768\n"},
 	{"pivot without cases",
 		TABLE("'pivot': 'variant', 'variants': ['mha', 'mqa'], 'columns': ['parameters']"),
 		"parameters:mha,parameters:mqa\n64,48\n"},
@@ -139,6 +146,8 @@ static const struct table_case refusals[] = {
 		"t.json:2:36: unknown column \"paramters\" (did you mean \"parameters\"?)"},
 	{"unknown metric", OF_DATA("'columns': ['score:acx']"),
 		"t.json:2:36: unknown metric \"acx\" (did you mean \"acc\"?)"},
+	{"unknown data set", OF_DATA("'rows': 'data:e', 'columns': ['parameters']"),
+		"t.json:2:32: no data set \"e\""},
 	{"unknown variant", TABLE("'variants': ['mhaa'], 'columns': ['parameters']"),
 		"t.json:2:37: unknown variant \"mhaa\" (did you mean \"mha\"?)"},
 	{"unknown case", OF_CASES("'case': 'z', 'columns': ['parameters']"),
