@@ -242,6 +242,7 @@ static void refuses_sums_of_other_shapes(void **state)
 	(void)state;
 	refuse_vectors(3, 2, 0, ": a: .in_sum2 and .counts have different numbers of matrices");
 	refuse_vectors(3, 1, 2, ": a: the shapes of .in_sum and .in_sum2 differ");
+	refuse_vectors(1, 1, 0, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
 	refuse_vectors(3, 1, 3, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
 	refuse_vectors(3, 1, 3, NULL);
 	write_type(1);
@@ -253,6 +254,25 @@ static void refuse_legacy(const struct al_text *begin, const char *expected)
 {
 	test_write(test_path(path, &folder, "m.dat"), begin->data, begin->length);
 	refuse(AL_KEY, expected);
+}
+
+static void takes_names_of_a_kibibyte(void **state)
+{
+	struct al_text text;
+	char name[1026] = "";
+
+	(void)state;
+	memset(name, 'n', 1024);
+	for (int i = 0; i < 2; i++) {
+		al_text_init(&text);
+		add_int(&text, 1);
+		add_entry(&text, name, 1, 1, 0);
+		refuse_legacy(&text,
+			i == 0 ? "has neither self.q_proj.weight nor blk.7.attn_k.weight"
+			       : "byte 4: 1025 bytes of a weight's name: is it an imatrix?");
+		al_text_finish(&text);
+		name[1024] = 'n';
+	}
 }
 
 static void refuses_by_byte(void **state)
@@ -291,6 +311,8 @@ static void refuses_by_byte(void **state)
 	add_int(&text, 1);
 	add_int(&text, 3);
 	refuse_legacy(&text, "byte 33: a dataset's name of 3 bytes, 0 are left");
+	text.data[29] = 0; /* no name at all */
+	refuse_legacy(&text, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
 	text.length -= 2;
 	refuse_legacy(&text, "ends at byte 31, within the dataset's name");
 	text.length -= 4;
@@ -342,6 +364,7 @@ int main(void)
 		cmocka_unit_test(refuses_experts),
 		cmocka_unit_test(refuses_what_is_no_imatrix),
 		cmocka_unit_test(refuses_sums_of_other_shapes),
+		cmocka_unit_test(takes_names_of_a_kibibyte),
 		cmocka_unit_test(refuses_by_byte),
 		cmocka_unit_test(judges_heads_as_their_moment_does),
 	};

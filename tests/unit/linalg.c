@@ -629,6 +629,7 @@ static void waits_for_no_other_help(void **state)
 
 static void refuses_wrong_shapes(void **state)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix a = new_matrix(3, 4), b = new_matrix(5, 2), c = new_matrix(3, 2);
 	struct al_matrix thin = {c.data, 3, 2, 2}, nothing = {NULL, 3, 2, 3};
 	struct al_matrix wide = {c.data, 3, (size_t)INT32_MAX + 1, 3};
@@ -652,6 +653,7 @@ static void refuses_wrong_shapes(void **state)
 	wide.cols = INT32_MAX;
 	wide.ld = (size_t)1 << 29;
 	assert_true(al_check("A", al_view(wide), &err));
+	assert_true(al_check("A", (struct al_view){a.data, INT32_MAX, 1, INT32_MAX}, &err));
 	wide.ld += 1;
 	assert_false(al_check("A", al_view(wide), &err));
 	assert_string_equal(err.message, "A: 536870913 x 2147483647 doesn't fit into memory");
@@ -671,6 +673,8 @@ static void refuses_wrong_shapes(void **state)
 	assert_false(al_haar(NULL, a, &err));
 	assert_string_equal(err.message, "U: 4 orthonormal columns of 3 rows");
 	assert_false(al_matrix_init(&nothing, SIZE_MAX / 4, 5, &err));
+	assert_int_equal(err.status, AL_ESYSTEM);
+	assert_null(al_take_array(&scratch, SIZE_MAX / 8 + 2, 8, &err));
 	assert_int_equal(err.status, AL_ESYSTEM);
 	al_matrix_finish(&nothing);
 	al_matrix_finish(&c);

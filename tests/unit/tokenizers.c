@@ -361,6 +361,31 @@ static void test_encoded(void **state)
 	}
 }
 
+/* A form of Unicode is that of what is behind a NUL, too, which stays. */
+static void test_nul(void **state)
+{
+	static const char json[] =
+		"{\"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": "
+		"{\"type\": \"Split\", \"behavior\": \"Isolated\", \"invert\": "
+		"false, \"pattern\": {\"Regex\": \"[^\u00e9]\"}}, \"model\": {\"type\": "
+		"\"WordLevel\", \"unk_token\": \"u\", \"vocab\": {\"u\": 0, "
+		"\"\u00e9\": 1}}}";
+	static const char text[] = "e\u0301\0e\u0301";
+	struct al_tokenizer tokenizer;
+	struct al_tokens tokens;
+	struct al_error err;
+
+	(void)state;
+	if (!al_tokenizer_parse_json(&tokenizer, "t", json, strlen(json), &err))
+		fail_msg("%s", err.message);
+	al_tokens_init(&tokens);
+	assert_true(al_tokenizer_encode(&tokenizer, text, sizeof(text) - 1, &tokens, &err));
+	assert_int_equal(tokens.begin[1], 3);
+	assert_true(tokens.items[0] == 1 && tokens.items[1] == 0 && tokens.items[2] == 1);
+	al_tokens_finish(&tokens);
+	al_tokenizer_finish(&tokenizer);
+}
+
 /* ---- byte-pair encoding, one pair after the other ---- */
 
 enum { LETTERS = 4, MERGES = 40, TEXT = 60 };
@@ -481,6 +506,7 @@ int main(void)
 		cmocka_unit_test(test_quadratic),
 		cmocka_unit_test(test_unencodable),
 		cmocka_unit_test(test_encoded),
+		cmocka_unit_test(test_nul),
 		cmocka_unit_test(test_order_of_merges),
 	};
 
