@@ -382,14 +382,15 @@ static void names(void **state)
 	struct al_pca_layer layer;
 	struct al_arena arena;
 	AL_SCRATCH(scratch);
-	static const char *const expected[] = {"head 0", "head 1", "head 2", "head 0 squared",
-		"head 1 squared", "head 2 squared", "head 0 * head 1", "head 0 * head 2",
-		"head 1 * head 2"};
+	static const char *const expected[] = {"head 0", "head 1", "head 2", "head 3",
+		"head 0 squared", "head 1 squared", "head 2 squared", "head 3 squared",
+		"head 0 * head 1", "head 0 * head 2", "head 0 * head 3", "head 1 * head 2",
+		"head 1 * head 3", "head 2 * head 3"};
 
 	(void)state;
 	al_arena_init(&arena);
-	assert_true(al_pca_layer_init(&layer, AL_NONLINEAR, 3, 2, &scratch, NULL));
-	for (size_t k = 0; k < 9; k++)
+	assert_true(al_pca_layer_init(&layer, AL_NONLINEAR, 4, 2, &scratch, NULL));
+	for (size_t k = 0; k < 14; k++)
 		assert_string_equal(al_pca_feature_name(&layer, k, &arena), expected[k]);
 	al_arena_finish(&arena);
 }

@@ -126,6 +126,8 @@ static void refuses_rows(void **state)
 		"t:2:12: found \"1/0\", expected an exact number: 3 or 1/3");
 	check_refused(" {\"exact\": \"0x3\"}",
 		"t:2:12: found \"0x3\", expected an exact number: 3 or 1/3");
+	check_refused(" {\"exact\": \"-\"}",
+		"t:2:12: found \"-\", expected an exact number: 3 or 1/3");
 	check_refused(" {\"exact\": \"1/\"}",
 		"t:2:12: found \"1/\", expected an exact number: 3 or 1/3");
 }

@@ -16,8 +16,8 @@ static bool make_bias(const struct al_shared_heads *s, bool is_query, struct al_
 		return true;
 	if (!al_matrix_init(out, 1, s->n_heads * stride, err))
 		return false;
-	for (size_t j = 0; j < out->cols; j++)
-		out->data[j * out->ld] = j % stride == stride - 1 ? s->factor : 0;
+	for (size_t j = stride - 1; j < out->cols; j += stride)
+		out->data[j * out->ld] = s->factor;
 	return true;
 }
 
