@@ -1,4 +1,5 @@
-/* The exponential of the forward pass against the C library's in double. */
+/* The exponential of the forward pass against the C library's in double, and activations where they
+ * change their form. */
 #include "unit.h"
 
 #include <math.h>
@@ -66,6 +67,34 @@ static void test_entropy(void **state)
 	assert_true(al_mixed_entropy(p + 5, q + 5, 1) == 0);
 }
 
+/* gpt-oss: both sides stay within 7 but for small gates, of which the sigmoid of 1.702 times as much
+ * is taken; 1 is added to the other side. */
+static void test_clamped(void **state)
+{
+	static const double inside[][2] = {{7, 7}, {7, 7}, {6, -7}, {-9, 0}};
+	const struct al_activation *clamped;
+	float gate[] = {8, 7, 6, -9}, up[] = {9, 7, -8, 0};
+	struct al_error err;
+
+	(void)state;
+	assert_true(al_activation_find("clamped_swiglu", &clamped, &err));
+	al_activate(clamped, NULL, gate, up, 4);
+	for (int i = 0; i < 4; i++) {
+		const double g = inside[i][0];
+		const double expected = (inside[i][1] + 1) * g / (1 + exp(-1.702 * g));
+		assert_true(fabs((double)up[i] - expected) <= 1e-5 * fabs(expected));
+	}
+}
+
+/* log(1 + e^x) is x beyond what double can add 1 to. */
+static void test_softplus(void **state)
+{
+	(void)state;
+	for (double x = -30; x <= 40; x += .5)
+		assert_true(fabs(al_softplus(x) - log1p(exp(x))) <= 3e-9);
+	assert_true(!islessgreater(al_softplus(800), 800));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -73,6 +102,8 @@ int main(void)
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_entropy),
+		cmocka_unit_test(test_clamped),
+		cmocka_unit_test(test_softplus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
