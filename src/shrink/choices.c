@@ -127,7 +127,7 @@ static bool takes(const struct al_draft *draft, const struct al_choice *choice,
 	uint64_t before = 0;
 
 	*bytes = 0;
-	if (!dtype->from_double || !dtype->name || dtype->epsilon <= 0
+	if (!dtype->from_double || !dtype->name
 		|| (is_gguf ? al_gguf_type(dtype) < 0
 			    : !dtype->stored || dtype->block_bytes < 2
 					|| dtype->block_elements > 1))
@@ -135,8 +135,7 @@ static bool takes(const struct al_draft *draft, const struct al_choice *choice,
 	for (size_t i = 0; i < choice->n; i++) {
 		const struct al_tensor *tensor = &draft->checkpoint.tensors[choice->tensors[i]];
 		uint64_t now;
-		const int64_t row = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
-		if (row % (int64_t)dtype->block_elements
+		if (tensor->shape[tensor->n_dims - 1] % (int64_t)dtype->block_elements
 			|| !al_dtype_size(dtype, tensor->n_elements, &now))
 			return false;
 		*bytes += now;
@@ -198,7 +197,8 @@ static bool find_rungs(void *context, size_t index, struct al_error *err)
 		if (!measure(draft, choice, rung->dtype, &rung->error, err))
 			return false;
 		rung->cost = rung->error;
-		choice->n_rungs += isfinite(rung->error) ? 1 : 0;
+		if (isfinite(rung->error))
+			choice->n_rungs++;
 	}
 	al_choice_keep_hull(choice);
 	return true;

@@ -259,7 +259,7 @@ static size_t find_step(const struct al_shrink *s, const struct al_draft *draft,
 	size_t k = 0;
 
 	while (k <= path->n && (double)al_shrink_size(s, path->bytes[k], draft->cached) > most)
-		k += s->goal->of_file ? 1 : path->n + 1;
+		k++;
 	return k;
 }
 
