@@ -13,7 +13,8 @@ static bool has(const struct al_paper_line *line, const char *word, size_t *at)
 	return false;
 }
 
-/* Adds the group that begins behind `at` of a line, and goes on in the next ones. */
+/* Adds the group that begins behind `at` of a line, and goes on in the next ones; what stands in
+ * square brackets before it is passed over. */
 static void add_group(const struct al_paper *paper, size_t line, size_t at, struct al_text *out)
 {
 	enum { MOST_LINES = 40, MOST_BYTES = 8000 };
@@ -28,7 +29,7 @@ static void add_group(const struct al_paper *paper, size_t line, size_t at, stru
 			depth += square == 0 ? (c == '{') - (c == '}') : 0;
 			if (depth > 1 || (depth == 1 && c != '{'))
 				al_text_add_bytes(out, &c, 1);
-			if (depth == 0 && c == '}')
+			if (depth == 0 && square == 0 && c == '}')
 				return;
 		}
 		al_text_add(out, " ");

@@ -29,6 +29,10 @@ static const struct reading {
 	{"one line with a tab is no table", "a.txt", "a\tb\nc\n", ""},
 	{"a run that ends", "a.txt", "a\tb\r\nc\td\r\n\r\ne\tf\ng\th",
 		"1|a|b\n2|c|d\n4|e|f\n5|g|h\n"},
+	{"a byte-order mark", "a.txt",
+		"\xEF\xBB\xBF"
+		"a\tb\nc\td\n",
+		"1|a|b\n2|c|d\n"},
 	{"bars", "a.md", "| a | **b** |\n|--|:-:|\n| c\\|d | <b>1</b> |\n", "1|a|b\n3|c|d|1\n"},
 	{"bars of a text are none", "a.txt", "| a | b |\n| c | d |\n", ""},
 	{"tabular", "a.tex",
@@ -170,16 +174,18 @@ static void refuses_maps(void **state)
 /* A label of the paper, unlike a key of our own, may be called so. */
 static void takes_a_label_note(void **state)
 {
-	static const char text[] = "{\"scenario\": \"a.json\", \"names\": {\"note\": \"mha\"}}";
+	static const char text[] = "{\"scenario\": \"a.json\", \"names\": {\"note\": \"mha\", "
+				   "\"\u0394-rule 2\": \"deltanet\"}}";
 	struct al_paper_map map;
 	struct al_error err = {0};
 
 	(void)state;
 	if (!al_paper_map_parse(&map, "m", text, strlen(text), &err))
 		fail_msg("%s", err.message);
-	assert_int_equal(map.n_names, 1);
+	assert_int_equal(map.n_names, 2);
 	assert_string_equal(map.names[0].label,
 		"NOTE"); /* in the form in which labels are compared */
+	assert_string_equal(map.names[1].label, "DELTARULE2");
 	al_paper_map_finish(&map);
 }
 
@@ -222,6 +228,7 @@ static const struct {
 	{"a.md", "From ~190 to 96 GB, 2.06x less.", "1 2.06x inconsistent\n"},
 	{"a.md", "It goes from 12.4 to 9.1 (\u221226.6 %).", "1 26.6 % reproduced\n"},
 	{"a.md", "Of 12 dogs and 8 cats (20 animals in total) we speak.", "1 20 reproduced\n"},
+	{"a.md", "We have 12\u00d78 = 96 of them.", "1 96 reproduced\n"},
 	/* within the rounding of what they are made of, and not */
 	{"a.md", "We have (2 + 3) \u00d7 4 = 20 and 2 x 3\u22486 of them.",
 		"1 20 reproduced\n1 6 reproduced\n"},
@@ -344,6 +351,40 @@ static void knows_heads(void **state)
 			fail_msg("%s means something else", heads[i].head);
 	}
 	al_arena_finish(&arena);
+}
+
+static const struct {
+	const char *file, *text, *caption;
+} floats[] = {
+	{"a.tex",
+		"\\begin{table}\n\\caption[Of {8K}]{KV cache at {\\bf 8K} context\nand batch 4.}\n"
+		"\\begin{tabular}{l}a & 1\\\\\n\\end{tabular}\n\\end{table}\n\\caption{Another.}\n",
+		"KV cache at 8K context and batch 4."},
+	{"a.tex",
+		"\\begin{figure}\n\\begin{tabular}{l}a & 1\\\\\n\\end{tabular}\n"
+		"\\captionof{table}{Of 8K tokens.}\n\\end{figure}\n",
+		"Of 8K tokens."},
+	{"a.tex",
+		"\\begin{table}\n\\caption{Another.}\n\\end{table}\n"
+		"\\begin{tabular}{l}a & 1\\\\\n\\end{tabular}\n",
+		""},
+	{"a.md", "Table 1: **8K** tokens.\n\n| a | b |\n|--|--|\n| c | 1 |\n",
+		"Table 1: 8K tokens."},
+	{"a.md", "Table 1: 8K tokens.\n\n\n\n| a | b |\n|--|--|\n| c | 1 |\n", ""},
+};
+
+static void finds_captions(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_OF(floats); i++) {
+		struct al_error err = {0};
+		struct al_paper paper;
+		if (!al_paper_parse(&paper, floats[i].file, floats[i].text, strlen(floats[i].text),
+			    &err))
+			fail_msg("%s", err.message);
+		assert_string_equal(al_paper_caption(&paper, &paper.arena, 0), floats[i].caption);
+		al_paper_finish(&paper);
+	}
 }
 
 /* The facts of a caption: a number needs its noun. Of several the last is read, with a letter for
@@ -592,6 +633,7 @@ int main(void)
 		cmocka_unit_test(refuses_maps),
 		cmocka_unit_test(takes_a_label_note),
 		cmocka_unit_test(knows_heads),
+		cmocka_unit_test(finds_captions),
 		cmocka_unit_test(reads_captions),
 		cmocka_unit_test(reads_units),
 		cmocka_unit_test(reads_contexts),
