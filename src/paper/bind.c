@@ -73,7 +73,7 @@ static void read_row_names(struct al_binder *b, struct row_names *names)
 	names->is_row = true;
 	for (size_t i = 0; i < binding->n_columns; i++) {
 		const struct al_paper_column *column = &binding->columns[i];
-		const char *text = i < b->row->n_cells ? b->row->cells[i] : "";
+		const char *text = al_paper_row_text(b->row, i);
 		if (column->kind == AL_PAPER_NAME)
 			names->is_row = (names->n_variants = al_paper_names(AL_CATALOG_VARIANTS,
 						 b->map, NULL, b->arena, text, &names->variants))
@@ -168,7 +168,7 @@ static void bind_row(struct al_binder *b, bool is_below_head)
 	else if (is_below_head)
 		al_binder_add_gap(b, b->row->line,
 			al_format(b->arena, "the row \"%s\" has no name that is known",
-				b->row->n_cells ? b->row->cells[0] : ""));
+				al_paper_row_text(b->row, 0)));
 	al_text_finish(&names.settings);
 }
 

@@ -279,7 +279,7 @@ void al_binder_cell(struct al_binder *b, size_t at)
 {
 	const struct al_paper_column *column = &b->binding->columns[at];
 	const char *variant = column->variant ? column->variant : b->variant;
-	const char *whole = at < b->row->n_cells ? b->row->cells[at] : "";
+	const char *whole = al_paper_row_text(b->row, at);
 	const char *text = al_paper_part(b->arena, whole, b->part, b->n_parts);
 
 	if (column->kind < AL_PAPER_SCORE)

@@ -16,11 +16,6 @@ static const char *column_of_head(const struct al_paper_subjects *subjects, stru
 				->column;
 }
 
-static const char *cell_at(const struct al_paper_row *row, size_t column)
-{
-	return column < row->n_cells ? row->cells[column] : "";
-}
-
 /* Rows from the first on that have a variant's name at the left. */
 static size_t count_named(const struct al_paper_table *table, size_t column,
 	enum al_catalog_kind kind, struct al_paper_subjects *subjects, struct al_arena *arena,
@@ -31,8 +26,8 @@ static size_t count_named(const struct al_paper_table *table, size_t column,
 
 	*first = table->n_rows;
 	for (size_t i = 0; i < table->n_rows; i++) {
-		if (al_paper_names(kind, NULL, subjects, arena, cell_at(&table->rows[i], column),
-			    &names)
+		if (al_paper_names(kind, NULL, subjects, arena,
+			    al_paper_row_text(&table->rows[i], column), &names)
 			== 0)
 			continue;
 		*first = n ? *first : i;
@@ -47,7 +42,7 @@ static bool is_numeric(const struct al_paper_table *table, size_t first, size_t 
 	size_t n = 0, of = 0;
 
 	for (size_t i = first; i < table->n_rows; i++) {
-		const char *cell = cell_at(&table->rows[i], column);
+		const char *cell = al_paper_row_text(&table->rows[i], column);
 		of += *cell != '\0';
 		cell = al_paper_number(arena, cell);
 		n += *cell && strspn(cell, "0123456789.,()- \u00b1kMBi%x") == strlen(cell);
@@ -60,7 +55,7 @@ static bool has_brackets(const struct al_paper_table *table, size_t first, size_
 	size_t n = 0;
 
 	for (size_t i = first; i < table->n_rows; i++)
-		n += strchr(cell_at(&table->rows[i], column), '(') != NULL;
+		n += strchr(al_paper_row_text(&table->rows[i], column), '(') != NULL;
 	return n > (table->n_rows - first) / 2;
 }
 
@@ -104,7 +99,7 @@ static const char *draft_column(const struct al_paper_table *table, size_t first
 	const char *unit = NULL;
 
 	for (size_t i = first; i-- > 0;) {
-		char *head = al_strdup(arena, cell_at(&table->rows[i], column));
+		char *head = al_strdup(arena, al_paper_row_text(&table->rows[i], column));
 		const char *own = al_paper_cut_unit(head);
 		unit = own ? own : unit;
 		if (!*al_paper_normal(arena, head))
@@ -151,7 +146,7 @@ static void draft_table(const struct al_paper *paper, size_t index,
 		out->data[out->length - 1] == '}' ? "," : "", index + 1, index + 1);
 	al_json_quote(out,
 		al_format(arena, "%s: %s", al_paper_place(paper, arena, table->rows[0].line),
-			cell_at(&table->rows[0], 0)));
+			al_paper_row_text(&table->rows[0], 0)));
 	al_text_add(out, ",\n     \"columns\": [");
 	draft_columns(table, subjects, arena, out);
 	al_text_add(out, "]}");
