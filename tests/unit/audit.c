@@ -782,15 +782,12 @@ static void more_sweeps_do_not_beat_the_table(void **state)
 	close_audit(a);
 }
 
-/* Of weights of so few bits; a second module's keys are in `format`, all else in F64. */
-static bool is_noted(struct answer *a, const char *format, const char *begin)
+static bool is_noted(struct answer *a, const struct al_attention *second, const char *begin)
 {
-	struct al_attention keys = a->view.modules[1];
-	const struct al_attention *const measured[] = {&a->view.modules[0], &keys};
+	const struct al_attention *const measured[] = {&a->view.modules[0], second};
 	struct al_table table;
 	bool is_there = false;
 
-	keys.factors[AL_KEY].dtype = al_dtype_named(format);
 	al_table_init(&table, "heads", "");
 	al_audit_note(&a->audit, measured, 2, "any", &table);
 	for (size_t i = 0; i < table.n_notes; i++)
@@ -799,9 +796,11 @@ static bool is_noted(struct answer *a, const char *format, const char *begin)
 	return is_there;
 }
 
-static void coarse_weights_are_noted(void **state)
+/* Of weights of so few bits; a second module's keys are in another format, all else in F64. */
+static void coarse_weights_and_gates_are_noted(void **state)
 {
-	static const char none[] = "no ranks for weights", little[] = "ranks mean little";
+	static const char none[] = "no ranks for weights", little[] = "ranks mean little",
+			  gate[] = "what heads put out is multiplied by the sigmoid of a gate";
 	static const struct {
 		const char *format;
 		bool none, little;
@@ -812,10 +811,19 @@ static void coarse_weights_are_noted(void **state)
 	(void)state;
 	fill_layers();
 	struct answer *a = run_audit(0);
+	struct al_attention keys = a->view.modules[1];
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		assert_int_equal(is_noted(a, cases[i].format, none), cases[i].none);
-		assert_int_equal(is_noted(a, cases[i].format, little), cases[i].little);
+		keys.factors[AL_KEY].dtype = al_dtype_named(cases[i].format);
+		assert_int_equal(is_noted(a, &keys, none), cases[i].none);
+		assert_int_equal(is_noted(a, &keys, little), cases[i].little);
 	}
+	measure(a, &keys); /* the last of them */
+	const struct al_table *heads = table_of(a, "heads");
+	assert_true(number(heads, 0, "qk_rank") > 0);
+	assert_true(isnan(number(heads, heads->n_rows - 1, "qk_rank")));
+	assert_false(is_noted(a, &keys, gate));
+	keys.gate = keys.factors[AL_QUERY];
+	assert_true(is_noted(a, &keys, gate));
 	close_audit(a);
 }
 
@@ -937,7 +945,7 @@ static void means_of_forms_are_those_of_their_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(coarse_weights_are_noted),
+		cmocka_unit_test(coarse_weights_and_gates_are_noted),
 		cmocka_unit_test(curves_by_width_are_of_three_methods),
 		cmocka_unit_test(curves_of_variance_are_of_heads_modules_and_draws),
 		cmocka_unit_test(means_of_forms_are_those_of_their_entries),
