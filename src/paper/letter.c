@@ -2,18 +2,13 @@
 #include "paper/lint.h"
 #include "scenario/scenario.h"
 
-static const char *text_of(const struct al_table *table, size_t row, const char *key)
-{
-	return al_table_text(table, row, key);
-}
-
 /* Is it printed for the same reason as an earlier row? */
 static bool is_same(const struct al_table *table, size_t a, size_t b)
 {
 	static const char *const keys[] = {"verdict", "printed", "expected", "note", "derivation"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (strcmp(text_of(table, a, keys[i]), text_of(table, b, keys[i])) != 0)
+		if (strcmp(al_table_text(table, a, keys[i]), al_table_text(table, b, keys[i])) != 0)
 			return false;
 	return true;
 }
@@ -43,7 +38,7 @@ static void add_places(const struct al_table *table, size_t row, struct al_text 
 		if (!is_same(table, i, row))
 			continue;
 		al_table_number(table, i, "line", &line);
-		al_text_addf(out, "%s%s:%.0f", comma, text_of(table, i, "file"), line);
+		al_text_addf(out, "%s%s:%.0f", comma, al_table_text(table, i, "file"), line);
 		comma = ", ";
 	}
 	al_text_add(out, " | ");
@@ -52,7 +47,7 @@ static void add_places(const struct al_table *table, size_t row, struct al_text 
 static const char *why(const struct al_table *table, size_t row)
 {
 	static const char sign[] = "erratum? ";
-	const char *note = text_of(table, row, "note");
+	const char *note = al_table_text(table, row, "note");
 
 	return strncmp(note, sign, strlen(sign)) == 0 ? note + strlen(sign) : note;
 }
@@ -63,9 +58,10 @@ static size_t add_verdict(const struct al_table *table, enum al_verdict verdict,
 	size_t n = 0;
 
 	for (size_t i = 0; i < table->n_rows; i++) {
-		const bool is_note = verdict != AL_INCONSISTENT && !*text_of(table, i, "cause");
-		if (strcmp(text_of(table, i, "verdict"), al_verdict_names[verdict]) != 0 || is_note
-			|| is_told(table, i))
+		const bool is_note = verdict != AL_INCONSISTENT
+			&& !*al_table_text(table, i, "cause");
+		if (strcmp(al_table_text(table, i, "verdict"), al_verdict_names[verdict]) != 0
+			|| is_note || is_told(table, i))
 			continue;
 		if (n++ == 0)
 			al_text_addf(out,
@@ -73,10 +69,10 @@ static size_t add_verdict(const struct al_table *table, enum al_verdict verdict,
 				"|---|---|---|---|---|\n",
 				title);
 		add_places(table, i, out);
-		add_cell(out, text_of(table, i, "printed"));
-		add_cell(out, text_of(table, i, "expected"));
+		add_cell(out, al_table_text(table, i, "printed"));
+		add_cell(out, al_table_text(table, i, "expected"));
 		add_cell(out, why(table, i));
-		add_cell(out, text_of(table, i, "derivation"));
+		add_cell(out, al_table_text(table, i, "derivation"));
 		out->data[--out->length] = '\0';
 		al_text_add(out, "\n");
 	}

@@ -744,6 +744,28 @@ static void sets_long_texts_under_their_rows(void **state)
 		"b     short\n"
 		"    Somebody et al. 2020,\n"
 		"    section 3\n");
+	/* a broken column has 20 columns at least */
+	check_written("text", &(struct al_style){.width = 26}, tables, 1,
+		"name  title\n"
+		"    source\n"
+		"----  --------------------\n"
+		"a     a title too long for\n"
+		"      one line of it\n"
+		"    Somebody et al. 2020,\n"
+		"    section 3\n"
+		"b     short\n"
+		"    Somebody et al. 2020,\n"
+		"    section 3\n");
+	check_written("text", &(struct al_style){.width = 25}, tables, 1,
+		"name  title\n"
+		"----  -----------------------------------\n"
+		"a     a title too long for one line of it\n"
+		"b     short\n"
+		"\n"
+		"name  source\n"
+		"----  -------------------------------\n"
+		"a     Somebody et al. 2020, section 3\n"
+		"b     Somebody et al. 2020, section 3\n");
 	al_table_finish(&table);
 }
 
