@@ -9,7 +9,7 @@ static size_t part_length(const char *p)
 
 static bool is_number(const char *p, size_t n)
 {
-	return n > 0 && n < 10 && strspn(p, "0123456789") >= n;
+	return n > 0 && strspn(p, "0123456789") >= n;
 }
 
 /* "2-5" holds "3". */
