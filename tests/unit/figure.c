@@ -286,12 +286,17 @@ static void grouped_bars_agree_with_the_table(void **state)
 	}
 }
 
+static const struct svg_box *box_of(const struct svg *svg, const char *text)
+{
+	for (size_t i = 0; i < svg->n_texts; i++)
+		if (strcmp(svg->texts[i].text, text) == 0)
+			return &svg->texts[i].box;
+	return NULL;
+}
+
 static bool has_text(const struct drawing *d, const char *text)
 {
-	for (size_t i = 0; i < d->svg.n_texts; i++)
-		if (strcmp(d->svg.texts[i].text, text) == 0)
-			return true;
-	return false;
+	return box_of(&d->svg, text);
 }
 
 /* 3, -9, nothing, 7.5, -2, 0 and 11, from the top down: to both sides of one line. */
@@ -315,6 +320,37 @@ static void lying_bars_agree_with_the_table(void **state)
 	}
 	assert_true(has_text(&d, "7.5") && has_text(&d, "\u22129"));
 	close_drawing(&d);
+}
+
+/* Above a bar that stands, beneath one that hangs. */
+static void values_stand_beyond_their_bars(void **state)
+{
+	struct figure_case of;
+	struct al_table table;
+	struct al_text text;
+	struct svg svg;
+	struct svg_box ends[2] = {{0}};
+
+	(void)state;
+	of = *figure_case_open("negative", &table);
+	of.figure.writes_values = true;
+	draw_case(&of, &table, AL_FIGURE_SVG, &text);
+	assert_true(svg_read(&svg, text.data));
+	for (size_t i = 0; i < svg.n_shapes; i++) {
+		const struct svg_box *box = &svg.shapes[i].box;
+		if (!has_color(svg.shapes[i].fill, al_series_color(0)))
+			continue;
+		/* 11 is the highest, -9 reaches the lowest */
+		if (ends[0].bottom == 0 || box->top < ends[0].top)
+			ends[0] = *box;
+		if (box->bottom > ends[1].bottom)
+			ends[1] = *box;
+	}
+	assert_true(box_of(&svg, "11")->bottom < ends[0].top + 2);
+	assert_true(box_of(&svg, "\u22129")->top > ends[1].bottom - 2);
+	svg_finish(&svg);
+	al_text_finish(&text);
+	al_table_finish(&table);
 }
 
 /* In each panel the highest bar, MHA's of 48 layers, reaches most of the way up, though one stands
@@ -555,14 +591,6 @@ static void draw_heights(const double y[3], bool is_log, struct svg *svg)
 	al_table_finish(&table);
 }
 
-static const struct svg_box *box_of(const struct svg *svg, const char *text)
-{
-	for (size_t i = 0; i < svg->n_texts; i++)
-		if (strcmp(svg->texts[i].text, text) == 0)
-			return &svg->texts[i].box;
-	return NULL;
-}
-
 /* From a quarter of the largest value on, below zero too. */
 static void axes_reach_a_zero_that_is_near(void **state)
 {
@@ -655,6 +683,7 @@ int main(void)
 		cmocka_unit_test(scores_on_a_log_axis),
 		cmocka_unit_test(grouped_bars_agree_with_the_table),
 		cmocka_unit_test(free_axes_fill_each_panel),
+		cmocka_unit_test(values_stand_beyond_their_bars),
 		cmocka_unit_test(lying_bars_agree_with_the_table),
 		cmocka_unit_test(error_bars_are_as_long_as_the_spread),
 		cmocka_unit_test(log_bars_begin_a_power_below),

@@ -227,6 +227,15 @@ static void refuses_what_cannot_be_drawn(void **state)
 	}
 }
 
+static void a_band_may_have_no_width(void **state)
+{
+	struct al_text text;
+
+	(void)state;
+	assert_true(draw(OVERLAID("'y': 'v', 'bands': [{'low': 'v', 'high': 'v'}]"), 0, &text));
+	al_text_finish(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +244,7 @@ int main(void)
 		cmocka_unit_test(keeps_colors),
 		cmocka_unit_test(takes_given_colors),
 		cmocka_unit_test(refuses_what_cannot_be_drawn),
+		cmocka_unit_test(a_band_may_have_no_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
