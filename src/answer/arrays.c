@@ -235,7 +235,7 @@ static bool put_logits(void *context, const struct al_batch *batch, struct al_vi
 
 	for (size_t first = 0; first < hidden.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = hidden.cols - first;
-		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
+		const size_t n = al_least(left, TOKENS_AT_ONCE);
 		AL_OWNED_F struct al_matrix_f logits = {0};
 		if (!al_network_logits(w->network, batch, al_columns_f(hidden, first, n), &logits,
 			    err))

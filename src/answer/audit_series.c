@@ -92,7 +92,7 @@ static int by_step(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
-	return x->step < y->step ? -1 : x->step > y->step;
+	return al_compare(x->step, y->step);
 }
 
 static bool name_steps(struct series *s)

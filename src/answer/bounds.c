@@ -27,7 +27,7 @@ static mpq_srcptr exactly(struct al_table *table, double value)
 static void add_row(struct al_table *table, const char *name, double read, double computed,
 	double tokens)
 {
-	const double seconds = read > computed ? read : computed;
+	const double seconds = al_most(read, computed);
 
 	al_table_add_record(table,
 		&(struct record){name, read > computed ? "memory bandwidth" : "FLOPs",

@@ -38,7 +38,7 @@ static bool find_groups(struct al_ledger *ledger, const struct al_inference *inf
 	if (!al_ledger_cache(ledger, inference->cache, seq, source_seq, 1, &cache, err))
 		return false;
 	*out = cache.groups;
-	out->block_bytes = al_divide_up(out->block_bytes, inference->pp > 1 ? inference->pp : 1);
+	out->block_bytes = al_divide_up(out->block_bytes, al_most(inference->pp, 1));
 	return true;
 }
 
@@ -58,8 +58,7 @@ static bool find_host(const struct al_ledger *ledger, struct al_request *q,
 	const struct al_inference *inference, int64_t page, struct al_capacity *out,
 	struct al_error *err)
 {
-	const int64_t tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1,
-		      pp = inference->pp > 1 ? inference->pp : 1;
+	const int64_t tp = al_most(ledger->ask.tp, 1), pp = al_most(inference->pp, 1);
 	const struct al_engine_scope scope = {.choice = &q->engine,
 		.tp = tp,
 		.devices = tp * pp,

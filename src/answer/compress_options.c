@@ -135,7 +135,7 @@ static bool read_drops(struct al_arena *arena, const char *text, struct al_compr
 		return true;
 	const size_t digits = al_read_digits(text, &of_each);
 	if (digits > 0 && !text[digits]) {
-		out->n_of_each = of_each > 0 ? (size_t)of_each : 0;
+		out->n_of_each = (size_t)al_most(of_each, 0);
 		return of_each > 0
 			|| al_fail(err, AL_EINPUT,
 				"--drop %s: expected LAYER:HEAD or a number of heads", text);

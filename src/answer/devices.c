@@ -103,7 +103,7 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	t->is_flash = request->recipe->is_flash;
 	t->recompute = o->recompute < 0 ? t->recipe->recompute : (enum al_recompute)o->recompute;
 	t->loss = (enum al_loss_memory)o->loss;
-	t->zero = t->zero > t->recipe->zero ? t->zero : t->recipe->zero;
+	t->zero = al_most(t->zero, t->recipe->zero);
 	if (t->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
 		return al_fail(err, AL_EINPUT,
 			"--recompute can't be used with recipe %s, which has its own rule for "

@@ -73,8 +73,8 @@ static const char *block_text(const struct al_request *q, struct al_table *table
 
 	for (size_t i = 0; has_pages && i < c->engine->n_pages; i++) {
 		const struct al_engine_page *page = &c->engine->pages[i];
-		least = page->block < least ? page->block : least;
-		most = page->block > most ? page->block : most;
+		least = al_least(page->block, least);
+		most = al_most(page->block, most);
 	}
 	return least < most
 		? al_format(&table->arena, "%lld to %lld tokens", (long long)least, (long long)most)

@@ -91,7 +91,7 @@ static bool append_piece(const struct al_files *files, const struct al_file_piec
 
 	for (size_t done = 0; ok && done < piece->bytes;) {
 		const size_t left = piece->bytes - done;
-		const size_t now = left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES;
+		const size_t now = al_least(left, AL_BLOCK_BYTES);
 		ok = al_spill_get(&files->aside, piece->at + done, block, now, err)
 			&& al_output_append(output, block, now, err);
 		done += now;

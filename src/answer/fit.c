@@ -367,9 +367,9 @@ static int64_t most_passed(const struct al_fit *f)
 static int by_memory(const void *a, const void *b)
 {
 	const struct al_gpu *x = a, *y = b;
+	const int order = al_compare(x->usable, y->usable);
 
-	return x->usable != y->usable ? (x->usable > y->usable) - (x->usable < y->usable)
-				      : strcmp(x->name, y->name);
+	return order ? order : strcmp(x->name, y->name);
 }
 
 /* The device that is asked for, or all that have a name, from the smallest on. */

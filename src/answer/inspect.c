@@ -98,7 +98,7 @@ static bool read_values(const struct al_checkpoint *checkpoint, const struct al_
 		int64_t left = tensor->n_elements - first;
 		struct al_selection block = {.first = first,
 			.n_runs = 1,
-			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
+			.run = al_least(left, NUMBERS_AT_ONCE)};
 		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
 			err);
 		if (ok)

@@ -46,7 +46,7 @@ size_t al_losses_longest(const struct al_batch *all)
 
 	for (size_t i = 0; i < all->n_sequences; i++) {
 		const size_t n = all->begin[i + 1] - all->begin[i];
-		most = n > most ? n : most;
+		most = al_most(n, most);
 	}
 	return most;
 }

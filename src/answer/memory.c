@@ -318,7 +318,7 @@ static bool find_base(struct answer *a, struct al_error *err)
 	if (!measure(a, found < 0 ? 0 : (size_t)found, &figures, err))
 		return false;
 	a->base = figures.values[TOTAL];
-	a->base_name = names[found < 0 ? 0 : found];
+	a->base_name = names[al_most(0, found)];
 	return true;
 }
 

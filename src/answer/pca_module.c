@@ -313,7 +313,7 @@ static size_t count_fitted(const struct pca_module *m)
 	const size_t n = m->principal.layer.n_features,
 		     room = MOST_COLUMNS / m->principal.layer.width;
 
-	return room >= n ? n : room > m->n_kept ? room : m->n_kept;
+	return al_least(n, al_most(room, m->n_kept));
 }
 
 static bool fit_target(struct pca_module *m, struct al_error *err)

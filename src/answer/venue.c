@@ -21,7 +21,7 @@ static double width_for(const struct al_profile *profile, const struct al_figure
 
 	if (figure->width_pt == 0 || figure->width_pt == AL_FIGURE_COLUMN_PT)
 		return column;
-	return figure->width_pt < page ? figure->width_pt : page;
+	return al_least(figure->width_pt, page);
 }
 
 bool al_venue_fit(const struct al_profile *profile, const struct al_figure *figure,

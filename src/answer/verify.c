@@ -124,7 +124,7 @@ static void add_similarity(struct al_session *session, const struct al_matrix of
 	for (size_t i = 0; i < of[0].cols; i++) {
 		const double own = cosine(of[0], i, of[1], i);
 		cosines[i] = (struct al_unit){own, 1};
-		least = own < least ? own : least;
+		least = al_least(own, least);
 		for (size_t j = i + 1; j < of[0].cols; j++)
 			al_table_add_record(table,
 				&(struct pair){i, j, cosine(of[0], i, of[0], j),

@@ -22,7 +22,7 @@ double al_control_error(const struct al_control *c, size_t parameters)
 {
 	const size_t n = parameters / c->parameters;
 
-	return c->errors[n < c->most ? n : c->most];
+	return c->errors[al_least(n, c->most)];
 }
 
 /* ---- compared with an approximation ---- */

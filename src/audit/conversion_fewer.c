@@ -27,7 +27,7 @@ static bool convert_narrow(struct al_converter *x, size_t rank, struct al_error 
 	al_conversion_change(&c, c.to->width, rank);
 	c.loss.of[AL_LOSS_QK] = beyond(heads->values[AL_SPECTRUM_QK], rank, keys->norm);
 	if (x->losses->has_values) {
-		al_conversion_change(&c, "d_value", rank < values->width ? rank : values->width);
+		al_conversion_change(&c, "d_value", al_least(rank, values->width));
 		c.loss.of[AL_LOSS_OV] = beyond(heads->values[AL_SPECTRUM_OV], rank, values->norm);
 	}
 	return al_conversion_add_row(x, &c, err);

@@ -189,7 +189,7 @@ static int compare(const void *a, const void *b)
 {
 	const size_t *x = a, *y = b;
 
-	return *x < *y ? -1 : *x > *y;
+	return al_compare(*x, *y);
 }
 
 static void put_in_order(size_t *order, size_t n, size_t size)

@@ -66,7 +66,7 @@ static size_t dimension_of(const struct al_heads *heads, enum al_spectrum kind)
 		other = heads->output.rows;
 	} else if (kind == AL_SPECTRUM_QK)
 		other = heads->query.rows;
-	return rows > other ? rows : other;
+	return al_most(rows, other);
 }
 
 /* How the triangular factors of the head's query and key were found. */

@@ -168,8 +168,8 @@ struct extent {
 
 static void extend(struct extent *x, int64_t value)
 {
-	x->low = value < x->low ? value : x->low;
-	x->high = value > x->high ? value : x->high;
+	x->low = al_least(value, x->low);
+	x->high = al_most(value, x->high);
 }
 
 static const char *print_whole(struct al_arena *arena, struct extent x)

@@ -101,7 +101,7 @@ static void share_out(double *values, size_t n)
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		values[i] = values[i] < 0 ? 0 : values[i];
+		values[i] = al_most(0, values[i]);
 		sum += values[i];
 	}
 	for (size_t i = 0; i < n; i++)

@@ -144,7 +144,7 @@ static bool share_rest(const struct al_stack *s, const size_t *heads, size_t siz
 
 static size_t rotated_width(const struct al_stack *s, const struct al_attention *a)
 {
-	return ((size_t)a->rotary_width < s->width ? (size_t)a->rotary_width : s->width) / 2 * 2;
+	return al_least((size_t)a->rotary_width, s->width) / 2 * 2;
 }
 
 static struct pair pair_of(const struct al_stack *s, const struct al_attention *a,

@@ -139,7 +139,7 @@ bool al_even_cosines(struct al_view a, struct al_view a_triangle, struct al_view
 
 static double degrees(double cosine)
 {
-	double c = cosine > 1 ? 1 : cosine < 0 ? 0 : cosine;
+	double c = al_least(1, al_most(0, cosine));
 
 	return acos(c) * (180 / 3.14159265358979323846);
 }

@@ -81,8 +81,8 @@ static bool add_tucker(struct measured *m, size_t rank, double *error, struct al
 	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor);
 	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
 		.seed = m->options->seed,
-		.query_rank = rank < bounds.query ? rank : bounds.query,
-		.key_rank = rank < bounds.key ? rank : bounds.key};
+		.query_rank = al_least(rank, bounds.query),
+		.key_rank = al_least(rank, bounds.key)};
 	struct al_tucker tucker;
 
 	al_tucker_refine(&m->tensor, &options);

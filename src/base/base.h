@@ -14,4 +14,5 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/order.h"
 #include "base/text.h"

@@ -28,7 +28,7 @@ static float inverse(float scale)
 /* The nearest whole number within bounds; the least for NaN. */
 static int level_of(float level, int least, int most)
 {
-	return !(level > (float)least) ? least : level < (float)most ? (int)rintf(level) : most;
+	return (int)rintf(al_least(al_most(level, (float)least), (float)most));
 }
 
 /* ---- least squares ---- */
@@ -143,7 +143,7 @@ struct levels {
 /* Cut to a whole number of 0 and more; 0 for NaN. */
 static int below(float level, int n_levels)
 {
-	return !(level > 0) ? 0 : level < (float)n_levels ? (int)level : n_levels - 1;
+	return (int)al_least(al_most(level, 0), (float)(n_levels - 1));
 }
 
 /* The number that is farthest from 0 has the lowest level. */

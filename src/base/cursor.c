@@ -21,7 +21,7 @@ static bool fill(struct al_cursor *cursor, struct al_error *err)
 	const uint64_t left = al_cursor_left(cursor);
 
 	cursor->begin = cursor->at;
-	cursor->n = left < AL_CURSOR_WINDOW ? (size_t)left : AL_CURSOR_WINDOW;
+	cursor->n = (size_t)al_least(left, AL_CURSOR_WINDOW);
 	return al_source_read(cursor->source, cursor->at, cursor->window, cursor->n, err);
 }
 
@@ -38,7 +38,7 @@ bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char 
 			return false;
 		const unsigned char *from = cursor->window + (cursor->at - cursor->begin);
 		const size_t ready = cursor->n - (size_t)(cursor->at - cursor->begin);
-		const size_t now = n < ready ? (size_t)n : ready;
+		const size_t now = (size_t)al_least(n, ready);
 		memcpy(to, from, now);
 		to += now;
 		cursor->at += now;

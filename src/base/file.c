@@ -163,8 +163,8 @@ static bool read_open(const struct al_source *source, uint64_t offset, void *out
 
 	for (size_t done = 0; done < length;) {
 		size_t left = length - done;
-		ssize_t n = pread(source->fd, bytes + done,
-			left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES, (off_t)(offset + done));
+		ssize_t n = pread(source->fd, bytes + done, al_least(left, AL_BLOCK_BYTES),
+			(off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -486,7 +486,7 @@ void al_mounted_read(const struct al_mounted *file, uint64_t offset, void *out, 
 			continue;
 		}
 		const size_t left = piece->length - (size_t)offset;
-		const size_t now = length < left ? length : left;
+		const size_t now = al_least(length, left);
 		memcpy(to, (const char *)piece->bytes + offset, now);
 		to += now;
 		length -= now;

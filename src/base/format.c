@@ -91,7 +91,7 @@ static double round_to(double value, int digits, int lowest)
 	if (!isfinite(value) || fpclassify(value) == FP_ZERO)
 		return value;
 	frexp(value, &exponent);
-	int unit = exponent - digits > lowest ? exponent - digits : lowest;
+	int unit = al_most(exponent - digits, lowest);
 	return ldexp(nearbyint(ldexp(value, -unit)), unit);
 }
 

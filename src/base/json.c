@@ -216,7 +216,7 @@ bool al_json_digits(const struct al_json *doc, const struct al_item *node, int64
 {
 	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
 		return false;
-	const int length = node->end - node->place < 40 ? (int)(node->end - node->place) : 40;
+	const int length = (int)al_least(node->end - node->place, 40);
 	if (al_read_digits(node->place, out) != (size_t)(node->end - node->place))
 		return al_json_fail(doc, node, err,
 			"found %.*s, expected a whole number of at least 0, digits only", length,

@@ -228,8 +228,8 @@ void al_arena_clear(struct al_arena *arena)
 static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
 {
 	size_t usual = arena->newest ? 2 * arena->newest->size : FIRST_BLOCK_BYTES;
-	usual = usual < LARGEST_BLOCK_BYTES ? usual : LARGEST_BLOCK_BYTES;
-	size_t size = bytes > usual ? bytes : usual;
+	usual = al_least(usual, LARGEST_BLOCK_BYTES);
+	size_t size = al_most(bytes, usual);
 	struct al_arena_block *block = al_calloc(1, sizeof(*block) + size);
 
 	if (arena->budget)

@@ -265,7 +265,7 @@ bool al_exact_parse(const char *text, mpq_t out, int *digits)
 	if (n == 0 || decimals == 0)
 		return false;
 	plain[n] = '\0';
-	*digits = decimals < 0 ? 0 : decimals;
+	*digits = al_most(0, decimals);
 
 	mpz_set_str(mpq_numref(out), plain, 10);
 	mpz_ui_pow_ui(mpq_denref(out), 10, (unsigned long)*digits);
@@ -389,9 +389,7 @@ static int decimals_for(mpq_srcptr q)
 		- (long)mpz_sizeinbase(mpq_denref(q), 10);
 	long decimals = SIGNIFICANT_DIGITS - exponent;
 
-	if (decimals < 0)
-		return 0;
-	return decimals > 300 ? 300 : (int)decimals;
+	return (int)al_most(0, al_least(300, decimals));
 }
 
 static int count_significant(const char *decimal)

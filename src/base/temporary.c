@@ -83,8 +83,8 @@ bool al_temporary_write(int file, int64_t at, const void *bytes, size_t length)
 					 : pwrite(file, next, length, (off_t)at + (next - begin));
 		if (n < 0 && errno != EINTR)
 			return false;
-		next += n > 0 ? n : 0;
-		length -= n > 0 ? (size_t)n : 0;
+		next += al_most(n, 0);
+		length -= (size_t)al_most(n, 0);
 	}
 	return true;
 }

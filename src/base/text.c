@@ -217,11 +217,6 @@ size_t al_escape_control(const char **text, char out[AL_ESCAPE_BYTES])
 	return 2 + digits;
 }
 
-static size_t smallest(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbors. */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
@@ -234,9 +229,9 @@ static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b
 		current[0] = i;
 		for (size_t j = 1; j <= n_b; j++) {
 			size_t d = previous[j - 1] + (a[i - 1] != b[j - 1]);
-			d = smallest(d, smallest(previous[j], current[j - 1]) + 1);
+			d = al_least(d, al_least(previous[j], current[j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d = smallest(d, before[j - 2] + 1);
+				d = al_least(d, before[j - 2] + 1);
 			current[j] = d;
 		}
 		size_t *recycled = before;

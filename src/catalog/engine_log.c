@@ -123,7 +123,7 @@ static const char **cut_lines(struct al_arena *arena, const char *text, size_t *
 		end = p + strcspn(p, "\r\n");
 		const size_t length = (size_t)(end - p);
 		*AL_APPEND(arena, lines, *n, room) = al_strndup(arena, p,
-			length < MOST_LINE ? length : MOST_LINE);
+			al_least(length, MOST_LINE));
 	}
 	return lines;
 }

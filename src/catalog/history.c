@@ -44,7 +44,7 @@ int al_version_compare(const char *a, const char *b)
 	while (a && b) {
 		const int64_t x = take_number(&a), y = take_number(&b);
 		if (x != y)
-			return x < y ? -1 : 1;
+			return al_compare(x, y);
 	}
 	return 0;
 }

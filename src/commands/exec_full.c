@@ -16,7 +16,7 @@ static void find_own_folder(char *out, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", out, size - 1);
 
-	out[length < 0 ? 0 : length] = '\0';
+	out[al_most(0, length)] = '\0';
 	char *slash = strrchr(out, '/');
 	out[slash ? slash + 1 - out : 0] = '\0';
 }

@@ -55,8 +55,7 @@ static void compare_rounded(struct comparison *c, const struct al_dtype *dtype, 
 		float most = 0x1p-14F; /* smaller ones F16 rounds as it does this one */
 		for (size_t i = begin; i < begin + block; i++)
 			most = fmaxf(most, fabsf(found[i]));
-		for (size_t i = begin > within ? begin : within;
-			i < begin + block && i < within + n; i++)
+		for (size_t i = al_most(begin, within); i < begin + block && i < within + n; i++)
 			if (!(fabs((double)found[i] - (double)copied[i - within])
 				    <= c->rounds * dtype->epsilon * (double)most))
 				c->n_different++;
@@ -72,7 +71,7 @@ static bool compare_numbers(struct comparison *c, const struct al_planned_tensor
 	for (uint64_t done = 0, now; done < run->bytes; done += now * sizeof(float)) {
 		const uint64_t left = (run->bytes - done) / sizeof(float);
 		const int64_t first = (int64_t)(c->at / sizeof(float)), within = first % block;
-		now = left < NUMBERS ? left : NUMBERS;
+		now = al_least(left, NUMBERS);
 		const int64_t n = (int64_t)now, blocks = (within + n + block - 1) / block;
 		const struct al_selection copied = {.first = (int64_t)((run->from + done)
 							    / sizeof(float)),
@@ -105,7 +104,7 @@ static bool compare_run(void *context, const struct al_planned_tensor *tensor,
 		return compare_numbers(c, tensor, run, err);
 	for (uint64_t done = 0; done < run->bytes;) {
 		const uint64_t left = run->bytes - done;
-		const size_t now = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		const size_t now = (size_t)al_least(left, BLOCK_BYTES);
 		if (!al_tensor_read_bytes(c->original, tensor->source, run->from + done,
 			    c->blocks[0], now, err)
 			|| !al_tensor_read_bytes(c->compressed, c->found, c->at, c->blocks[1], now,

@@ -144,21 +144,11 @@ bool al_method_check(const struct al_attention *a, enum al_method method, bool o
 	return true;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t most(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 int64_t al_tucker_width(const struct al_attention *a, enum al_projection p, int64_t rank)
 {
 	const struct al_factor *factor = &a->factors[p];
 
-	return least(rank, least(factor->rows, factor->heads * factor->width));
+	return al_least(rank, al_least(factor->rows, factor->heads * factor->width));
 }
 
 int64_t al_method_bound(const struct al_attention *a, enum al_method method)
@@ -167,18 +157,18 @@ int64_t al_method_bound(const struct al_attention *a, enum al_method method)
 
 	switch (method) {
 	case AL_METHOD_COLLAB:
-		return a->n_heads * least(a->d_head, least(d_query, d_key));
+		return a->n_heads * al_least(a->d_head, al_least(d_query, d_key));
 	case AL_METHOD_TUCKER:
-		return most(al_tucker_width(a, AL_QUERY, INT64_MAX),
+		return al_most(al_tucker_width(a, AL_QUERY, INT64_MAX),
 			al_tucker_width(a, AL_KEY, INT64_MAX));
 	case AL_METHOD_OV:
 		return a->d_value;
 	case AL_METHOD_LATENT:
-		return least(d_key, a->n_kv_heads * least(a->d_head, a->d_value));
+		return al_least(d_key, a->n_kv_heads * al_least(a->d_head, a->d_value));
 	case AL_METHOD_GQA:
 		return a->n_kv_heads;
 	default:
-		return least(a->d_head, d_key);
+		return al_least(a->d_head, d_key);
 	}
 }
 

@@ -6,7 +6,7 @@ static int compare_changes(const void *a, const void *b)
 {
 	const struct al_slice *const *x = a, *const *y = b;
 
-	return (*x)->first < (*y)->first ? -1 : (*x)->first > (*y)->first;
+	return al_compare((*x)->first, (*y)->first);
 }
 
 static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)

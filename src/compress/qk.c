@@ -24,7 +24,7 @@ static bool decompose(struct al_scratch *scratch, struct group *g, struct al_err
 {
 	const struct al_view queries = al_work_seen(g->w, AL_QUERY);
 	const size_t rows = queries.rows, tall = g->n * rows, height = g->r.rows;
-	const size_t n_values = tall < height ? tall : height;
+	const size_t n_values = al_least(tall, height);
 	struct al_matrix forms, left;
 	AL_SCRATCH(own);
 
@@ -46,7 +46,7 @@ static bool group_init(struct al_scratch *scratch, struct group *g, struct al_er
 {
 	const size_t d_head = (size_t)g->w->a->d_head;
 	const struct al_view keys = al_work_seen(g->w, AL_KEY);
-	const size_t height = keys.rows < d_head ? keys.rows : d_head;
+	const size_t height = al_least(keys.rows, d_head);
 	const bool ok = al_take(scratch, &g->basis, keys.rows, d_head, err)
 		&& al_take(scratch, &g->r, height, d_head, err)
 		&& al_copy(head_of(keys, g->kv_head, d_head), g->basis, err)

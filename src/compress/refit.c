@@ -23,7 +23,7 @@ static bool add_product(struct fitting *f, struct al_view_f a, struct al_view_f 
 	struct al_matrix to, struct al_error *err)
 {
 	for (size_t first = 0; first < a.cols; first += TOKENS_AT_ONCE) {
-		const size_t n = a.cols - first < TOKENS_AT_ONCE ? a.cols - first : TOKENS_AT_ONCE;
+		const size_t n = al_least(a.cols - first, TOKENS_AT_ONCE);
 		if (!al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_columns_f(a, first, n),
 			    al_columns_f(b, first, n), 0, f->product, err))
 			return false;

@@ -70,7 +70,7 @@ static bool write_bytes(struct copy *copy, const struct al_planned_tensor *tenso
 
 	for (uint64_t done = 0; done < run->bytes;) {
 		const uint64_t left = run->bytes - done, from = run->from + done;
-		const size_t now = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		const size_t now = (size_t)al_least(left, BLOCK_BYTES);
 		if (!(run->is_copied ? al_tensor_read_bytes(job->view->checkpoint, tensor->source,
 			      from, copy->block, now, err)
 				     : al_spill_get(&job->aside, from, copy->block, now, err))
@@ -122,7 +122,7 @@ static bool write_numbers(struct copy *copy, const struct al_planned_tensor *ten
 
 	for (uint64_t done = 0; done < n;) {
 		const size_t room = NUMBERS - copy->n;
-		const size_t now = n - done < room ? (size_t)(n - done) : room;
+		const size_t now = (size_t)al_least(n - done, room);
 		if (!read_numbers(copy, tensor, run, done, now, err))
 			return false;
 		copy->n += now;

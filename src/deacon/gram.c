@@ -82,9 +82,7 @@ struct al_statistic al_gram_statistic(const struct al_gram_sums *g)
 	return (struct al_statistic){.width = g->row_width + g->n_targets,
 		.n_sums = g->n_columns * (g->n_columns + 1)
 			+ (g->n_targets ? g->n_targets + g->n_columns * g->n_targets + 1 : 0),
-		.block_rows = block < 1	    ? 1
-			: block < MOST_ROWS ? block
-					    : MOST_ROWS,
+		.block_rows = al_most(1, al_least(block, MOST_ROWS)),
 		.add = add,
 		.context = g};
 }

@@ -100,7 +100,7 @@ static bool apply_block(void *context, size_t index, struct al_error *err)
 	const struct applying *a = context;
 	const struct al_in_place *p = a->in_place;
 	const size_t first = index * TOKENS_AT_ONCE, left = a->o.cols - first,
-		     n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
+		     n = al_least(left, TOKENS_AT_ONCE);
 	struct al_matrix u, kept, y;
 	AL_SCRATCH(scratch);
 

@@ -198,7 +198,7 @@ static bool find_components(struct al_principal *p, struct al_error *err)
 		|| !al_eigenvectors(p->vectors, p->values, err))
 		return false;
 	for (size_t i = 0; i < p->layer.n_features; i++) {
-		p->values[i] = p->values[i] > 0 ? p->values[i] : 0;
+		p->values[i] = al_most(p->values[i], 0);
 		p->sum += p->values[i];
 	}
 	return p->sum > 0

@@ -74,8 +74,7 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 	const struct wave *wave = context;
 	struct al_sums *sums = &wave->panels[index];
 	const size_t first = wave->first_row + index * PANEL_ROWS,
-		     left = wave->rows->n_rows - first,
-		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS),
+		     left = wave->rows->n_rows - first, end = first + al_least(left, PANEL_ROWS),
 		     block = sums->statistic->block_rows;
 	AL_FREED double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
 	bool ok = true;
@@ -83,7 +82,7 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 	memset(sums->sums, 0, sums->statistic->n_sums * sizeof(*sums->sums));
 	sums->n_rows = sums->n_left_out = 0;
 	for (size_t at = first; ok && at < end; at += block) {
-		const size_t n = end - at < block ? end - at : block;
+		const size_t n = al_least(end - at, block);
 		ok = read_rows(wave->rows, at, n, rows, sums->statistic->width, err)
 			&& add_block(sums, rows, n, err);
 	}
@@ -94,7 +93,7 @@ static size_t panels_side_by_side(const struct al_statistic *statistic)
 {
 	const size_t fit = wave_bytes / sizeof(double) / (statistic->n_sums + 1);
 
-	return fit < 1 ? 1 : fit < MOST_PANELS ? fit : MOST_PANELS;
+	return al_most(1, al_least(fit, MOST_PANELS));
 }
 
 static bool sum_wave(struct al_sums *sums, struct wave *wave, size_t n, struct al_error *err)
@@ -122,7 +121,7 @@ bool al_sums_find(struct al_sums *sums, const struct al_statistic *statistic,
 		panels[i] = (struct al_sums){.statistic = statistic, .sums = room + i * n_sums};
 	for (; ok && wave.first_row < rows->n_rows; wave.first_row += side_by_side * PANEL_ROWS) {
 		const size_t left = (rows->n_rows - wave.first_row + PANEL_ROWS - 1) / PANEL_ROWS;
-		ok = sum_wave(sums, &wave, left < side_by_side ? left : side_by_side, err);
+		ok = sum_wave(sums, &wave, al_least(left, side_by_side), err);
 	}
 	if (!ok)
 		al_sums_finish(sums);

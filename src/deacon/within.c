@@ -140,7 +140,7 @@ static bool add(const void *context, const double *rows, size_t n, double *sums,
 	(void)err;
 	for (size_t first = 0; first < n; first += BLOCK)
 		(is_avx2 ? add_rows_avx2 : add_rows_plain)(w, rows + first * w->n_heads * w->d_head,
-			n - first < BLOCK ? n - first : BLOCK, block, sums);
+			al_least(n - first, BLOCK), block, sums);
 	free(block);
 	return true;
 }
@@ -164,7 +164,7 @@ double al_within_sum(const struct al_within *w, const double *sums, size_t head,
 double al_within_product(const struct al_within *w, const double *sums, size_t i, size_t k,
 	size_t j)
 {
-	const size_t row = i > k ? i : k, col = i > k ? k : i, a = row / TILE, b = col / TILE,
+	const size_t row = al_most(i, k), col = al_least(k, i), a = row / TILE, b = col / TILE,
 		     tile = a * (a + 1) / 2 + b, place = row % TILE * TILE + col % TILE;
 
 	return sums[j / LANES * sums_of_chunk(w) + tiles_of(w) * TILE * LANES

@@ -79,7 +79,7 @@ double al_scene_beneath_height(const struct al_scene *scene)
 			const struct al_label label = line_label(scene, panel, i);
 			sum += al_label_measure(scene->canvas, &label).height_pt;
 		}
-		most = sum > most ? sum : most;
+		most = al_most(sum, most);
 	}
 	return most > 0 ? most + AL_TITLE_GAP_PT : 0;
 }

@@ -33,10 +33,9 @@ static bool find_end(const struct al_scene *scene, size_t series, struct end *ou
 static int from_top(const void *a, const void *b)
 {
 	const struct end *p = a, *q = b;
+	const int order = al_compare(p->y, q->y);
 
-	if (p->y != q->y)
-		return p->y < q->y ? -1 : 1;
-	return p->series < q->series ? -1 : p->series > q->series;
+	return order ? order : al_compare(p->series, q->series);
 }
 
 /* The lines that end early, or those that reach the right side. */

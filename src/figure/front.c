@@ -14,25 +14,23 @@ static int by_quality(const void *a, const void *b)
 {
 	const struct candidate *p = a, *q = b;
 
-	if (p->x != q->x)
-		return p->x < q->x ? -1 : 1;
-	return (p->y > q->y) - (p->y < q->y);
+	const int order = al_compare(p->x, q->x);
+
+	return order ? order : al_compare(p->y, q->y);
 }
 
 static int by_best_x(const void *a, const void *b)
 {
 	const struct candidate *p = a, *q = b;
-	const double x = p->x - p->x_spread, other = q->x - q->x_spread;
 
-	return (x > other) - (x < other);
+	return al_compare(p->x - p->x_spread, q->x - q->x_spread);
 }
 
 static int by_worst_x(const void *a, const void *b)
 {
 	const struct candidate *p = a, *q = b;
-	const double x = p->x + p->x_spread, other = q->x + q->x_spread;
 
-	return (x > other) - (x < other);
+	return al_compare(p->x + p->x_spread, q->x + q->x_spread);
 }
 
 /* Spreads that just meet overlap, however a sum is rounded. */

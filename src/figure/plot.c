@@ -276,7 +276,7 @@ static void choose_looks(struct al_plot *plot)
 	size_t next = 0;
 
 	for (size_t i = 0; i < figure->n_looks; i++)
-		next = figure->looks[i].place >= next ? figure->looks[i].place + 1 : next;
+		next = al_most(figure->looks[i].place + 1, next);
 	for (size_t i = 0; i < plot->n_series; i++) {
 		const struct al_look *known = AL_FIND(figure->looks, figure->n_looks,
 			plot->series[i]);

@@ -27,17 +27,12 @@ const char *al_plot_name(struct al_plot *plot, size_t row, int column)
 
 /* ---- their order ---- */
 
-static int compare(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* 0: the point is one of the series'. */
 static int compare_series(const struct al_point *p, size_t panel, size_t series)
 {
-	const int order = compare(p->panel, panel);
+	const int order = al_compare(p->panel, panel);
 
-	return order ? order : compare(p->series, series);
+	return order ? order : al_compare(p->series, series);
 }
 
 static int by_x(const void *a, const void *b)
@@ -45,9 +40,9 @@ static int by_x(const void *a, const void *b)
 	const struct al_point *p = a, *q = b;
 	int order = compare_series(p, q->panel, q->series);
 
-	order = order ? order : compare(p->strand, q->strand);
-	order = order ? order : (p->x > q->x) - (p->x < q->x);
-	return order ? order : compare(p->row, q->row);
+	order = order ? order : al_compare(p->strand, q->strand);
+	order = order ? order : al_compare(p->x, q->x);
+	return order ? order : al_compare(p->row, q->row);
 }
 
 static int by_row(const void *a, const void *b)
@@ -55,7 +50,7 @@ static int by_row(const void *a, const void *b)
 	const struct al_point *p = a, *q = b;
 	const int order = compare_series(p, q->panel, q->series);
 
-	return order ? order : compare(p->row, q->row);
+	return order ? order : al_compare(p->row, q->row);
 }
 
 void al_points_sort(struct al_points *points, bool by_their_x)

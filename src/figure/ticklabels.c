@@ -95,7 +95,7 @@ static int decimals_in(const struct al_ticks *ticks, const struct unit *unit)
 
 	for (size_t i = 0; i < ticks->n; i++) {
 		int decimals = decimals_of(ticks->items[i].value / unit->size);
-		most = decimals > most ? decimals : most;
+		most = al_most(decimals, most);
 	}
 	return most;
 }

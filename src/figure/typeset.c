@@ -68,7 +68,7 @@ static void put_words(struct al_text *plain, struct al_text *levels, const char 
 			put_symbol(plain, levels, p, symbol);
 		else
 			put(plain, levels, p, 1, AL_LEVEL_LINE);
-		p += symbol > 0 ? symbol : 1;
+		p += al_most(symbol, 1);
 	}
 }
 

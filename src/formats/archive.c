@@ -29,7 +29,7 @@ struct reader {
 
 static zip_int64_t read_source(struct reader *r, void *data, uint64_t length)
 {
-	const uint64_t left = r->source->bytes - r->at, n = length < left ? length : left;
+	const uint64_t left = r->source->bytes - r->at, n = al_least(length, left);
 
 	if (r->seen == UNSEEN)
 		r->seen = r->at;
@@ -112,7 +112,7 @@ static bool fail_zip(const struct reader *r, const char *member, zip_error_t *er
 static bool find_directory(struct reader *r, struct al_error *err)
 {
 	enum { LAST = ROOM + 22 };
-	const uint64_t size = r->source->bytes, n = size < LAST ? size : LAST;
+	const uint64_t size = r->source->bytes, n = al_least(size, LAST);
 	AL_FREED unsigned char *tail = al_alloc(LAST, 1);
 	unsigned char *end = NULL;
 	uint32_t offset = UINT32_MAX;
@@ -243,7 +243,7 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 {
 	struct reader *r = (struct reader *)archive;
 	struct al_member *found = &archive->members[member];
-	const size_t n = found->bytes < COMPARED ? (size_t)found->bytes : COMPARED;
+	const size_t n = (size_t)al_least(found->bytes, COMPARED);
 	zip_file_t *file = open_member(r, member, err);
 	char first[COMPARED], there[COMPARED];
 
@@ -271,7 +271,7 @@ static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struc
 	char more;
 
 	for (uint64_t left = r->base.members[member].bytes; left > 0; left -= now) {
-		now = left < ROOM ? (size_t)left : ROOM;
+		now = (size_t)al_least(left, ROOM);
 		if (!read_member(r, member, file, block, now, err)
 			|| !al_spill_put(out, block, now, &at, err))
 			return false;

@@ -55,7 +55,7 @@ static const struct al_format *format_of_name(const char *name, bool has_magic)
 static const struct al_format *recognize(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
-	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
+	size_t length = (size_t)al_least(source->bytes, sizeof(start));
 
 	if (length == 0)
 		al_fail(err, AL_EINPUT, "%s: is empty, expected a checkpoint", source->path);
@@ -294,8 +294,7 @@ static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_t
 	*hash = al_hash(*hash, dtype, strlen(dtype) + 1);
 	*hash = al_hash(*hash, tensor->shape, tensor->n_dims * sizeof(*tensor->shape));
 	for (uint64_t first = 0; first < tensor->bytes; first += room) {
-		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first)
-								: room;
+		const size_t now = (size_t)al_least(tensor->bytes - first, room);
 		if (!al_tensor_read_bytes(checkpoint, tensor, first, block, now, err))
 			return false;
 		*hash = al_hash_block(*hash, block, now);

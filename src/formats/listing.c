@@ -115,12 +115,10 @@ const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const
 static int compare_places(const void *left, const void *right)
 {
 	const struct al_tensor *a = left, *b = right;
+	int order = al_compare(a->offset, b->offset);
 
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? -1 : 1;
-	return strcmp(a->name, b->name);
+	order = order ? order : al_compare(a->bytes, b->bytes);
+	return order ? order : strcmp(a->name, b->name);
 }
 
 static bool check_neighbor(const struct al_listing *listing, const struct al_tensor *tensor,

@@ -123,8 +123,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
 	const char *path = shard->source.path, *slash = strrchr(path, '/');
-	const size_t n = shard->source.bytes < AL_NPY_MOST_HEADER ? (size_t)shard->source.bytes
-								  : AL_NPY_MOST_HEADER;
+	const size_t n = (size_t)al_least(shard->source.bytes, AL_NPY_MOST_HEADER);
 	AL_FREED char *start = al_alloc(n, 1);
 	struct al_npy_header header;
 

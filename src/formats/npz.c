@@ -12,7 +12,7 @@ static bool read_header(struct al_archive *archive, size_t member, const char *p
 	struct al_budget *budget, struct al_npy_header *header, struct al_error *err)
 {
 	const uint64_t bytes = archive->members[member].bytes;
-	const size_t n = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
+	const size_t n = (size_t)al_least(bytes, AL_NPY_MOST_HEADER);
 	AL_FREED char *start = al_alloc(n + 1, 1);
 
 	if (!al_budget_take(budget, n, err))

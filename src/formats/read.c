@@ -44,7 +44,7 @@ static bool show(struct window *window, int64_t at, int64_t limit, struct al_err
 		return true;
 	window->first = at - at % block;
 	const int64_t n = (limit + block - 1) / block * block - window->first;
-	window->n = n < window->room ? n : window->room;
+	window->n = al_least(n, window->room);
 	return al_source_read(window->place.source,
 		window->place.offset + (uint64_t)(window->first / block) * dtype->block_bytes,
 		window->bytes, (size_t)(window->n / block) * dtype->block_bytes, err);
@@ -96,7 +96,7 @@ static bool read_run(struct window *window, int64_t first, int64_t n, int64_t li
 		if (!show(window, first, limit, err))
 			return false;
 		int64_t here = window->first + window->n - first;
-		here = here < n ? here : n;
+		here = al_least(here, n);
 		convert_blocks(dtype, window->bytes, (size_t)(first - window->first), (size_t)here,
 			target, at);
 		first += here;
@@ -154,7 +154,7 @@ static bool read_by_window(const struct al_place *place, const struct al_tensor 
 	const struct al_selection *selection, const struct target *target, size_t leading,
 	struct al_error *err)
 {
-	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? (size_t)tensor->bytes : AL_BLOCK_BYTES;
+	const size_t room = (size_t)al_least(tensor->bytes, AL_BLOCK_BYTES);
 	AL_FREED unsigned char *bytes = al_alloc(room, 1);
 	struct window window = {.place = *place,
 		.tensor = tensor,
@@ -252,7 +252,7 @@ static bool tensor_count_not_finite(const struct al_checkpoint *checkpoint,
 		const int64_t left = tensor->n_elements - first;
 		const struct al_selection block = {.first = first,
 			.n_runs = 1,
-			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
+			.run = al_least(left, NUMBERS_AT_ONCE)};
 		if (!al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
 			    err))
 			return false;

@@ -121,7 +121,7 @@ bool al_tensor_writer_append_weighted(struct al_tensor_writer *writer, const str
 		return al_fail(err, AL_EINPUT, "numbers of type %s can't be written",
 			al_dtype_title(dtype));
 	for (size_t done = 0; done < n;) {
-		const size_t now = n - done < NUMBERS_AT_ONCE ? n - done : NUMBERS_AT_ONCE;
+		const size_t now = al_least(n - done, NUMBERS_AT_ONCE);
 		if (weights)
 			dtype->from_weighted(values + done, weights + done, now, bytes);
 		else
@@ -140,7 +140,7 @@ bool al_tensor_writer_align(struct al_tensor_writer *writer, struct al_error *er
 	const uint64_t beyond = writer->at % writer->alignment;
 
 	for (uint64_t n = beyond ? writer->alignment - beyond : 0, now; n > 0; n -= now) {
-		now = n < sizeof(zeros) ? n : sizeof(zeros);
+		now = al_least(n, sizeof(zeros));
 		if (!append(writer, zeros, (size_t)now, err))
 			return false;
 	}

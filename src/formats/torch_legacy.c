@@ -108,7 +108,7 @@ static bool list_legacy(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
 	const uint64_t bytes = shard->source.bytes;
-	const size_t n = bytes < FRONT_BYTES ? (size_t)bytes : FRONT_BYTES;
+	const size_t n = (size_t)al_least(bytes, FRONT_BYTES);
 	struct al_torch_file f = {.listing = listing,
 		.arena = &listing->checkpoint->arena,
 		.path = shard->source.path};

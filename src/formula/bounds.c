@@ -20,11 +20,6 @@ static struct size size_of(const struct al_terms *a)
 	};
 }
 
-static double smaller(double a, double b)
-{
-	return a < b ? a : b;
-}
-
 /* n over k, or something beyond every bound. */
 static double binomial(double n, double k)
 {
@@ -38,7 +33,7 @@ static double binomial(double n, double k)
 /* At most all monomials of that degree in so many factors. */
 static double monomials(double degree, size_t n_factors)
 {
-	return binomial(degree + (double)n_factors, smaller(degree, (double)n_factors));
+	return binomial(degree + (double)n_factors, al_least(degree, (double)n_factors));
 }
 
 static bool check_size(struct al_pool *pool, struct size size)
@@ -58,7 +53,7 @@ static bool check_size(struct al_pool *pool, struct size size)
 /* Bits that a sum of `terms` products adds. */
 static double carry(double terms)
 {
-	return terms > 1 ? 1 + (double)ilogb(smaller(terms, 1e12)) : 0;
+	return terms > 1 ? 1 + (double)ilogb(al_least(terms, 1e12)) : 0;
 }
 
 bool al_terms_check_product(struct al_pool *pool, const struct al_terms *a,
@@ -70,8 +65,8 @@ bool al_terms_check_product(struct al_pool *pool, const struct al_terms *a,
 	return check_size(pool,
 		(struct size){
 			.degree = degree,
-			.terms = smaller(x.terms * y.terms, monomials(degree, a->n_factors)),
-			.bits = x.bits + y.bits + carry(smaller(x.terms, y.terms)),
+			.terms = al_least(x.terms * y.terms, monomials(degree, a->n_factors)),
+			.bits = x.bits + y.bits + carry(al_least(x.terms, y.terms)),
 		});
 }
 
@@ -83,7 +78,7 @@ bool al_terms_check_power(struct al_pool *pool, const struct al_terms *a, double
 	return check_size(pool,
 		(struct size){
 			.degree = degree,
-			.terms = smaller(binomial(x.terms + exponent - 1, exponent),
+			.terms = al_least(binomial(x.terms + exponent - 1, exponent),
 				monomials(degree, a->n_factors)),
 			.bits = (x.bits + carry(x.terms)) * exponent,
 		});

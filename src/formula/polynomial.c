@@ -104,8 +104,7 @@ static int exponent_of(const struct al_terms *terms, size_t factor)
 	int most = 0;
 
 	for (size_t i = 0; i < terms->n; i++)
-		if (al_terms_row(terms, i)[1 + factor] > most)
-			most = al_terms_row(terms, i)[1 + factor];
+		most = al_most(al_terms_row(terms, i)[1 + factor], most);
 	return most;
 }
 

@@ -120,9 +120,7 @@ static bool integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *ou
 
 static size_t bits_of(mpq_srcptr q)
 {
-	size_t above = mpz_sizeinbase(mpq_numref(q), 2), below = mpz_sizeinbase(mpq_denref(q), 2);
-
-	return above > below ? above : below;
+	return al_most(mpz_sizeinbase(mpq_numref(q), 2), mpz_sizeinbase(mpq_denref(q), 2));
 }
 
 static const char too_long[] = "more than 4096 bits";
@@ -229,7 +227,7 @@ const char *al_exact_apply(enum al_operator op, mpq_srcptr a, mpq_srcptr b, mpq_
 int al_value_compare(const struct al_value *a, const struct al_value *b)
 {
 	if (a->kind == AL_VALUE_INTEGER && b->kind == AL_VALUE_INTEGER)
-		return (a->integer > b->integer) - (a->integer < b->integer);
+		return al_compare(a->integer, b->integer);
 
 	AL_EXACT(left);
 	AL_EXACT(right);

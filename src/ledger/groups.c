@@ -128,7 +128,7 @@ static void fit_states(struct grouping *g)
 static void unify_pages(struct grouping *g)
 {
 	const int64_t attention = largest_page(g, false), state = largest_page(g, true);
-	const int64_t most = attention > state ? attention : state;
+	const int64_t most = al_most(attention, state);
 
 	for (size_t i = 0; i < g->n; i++) {
 		struct layers *layers = &g->layers[i];
@@ -192,7 +192,7 @@ static int64_t find_group_size(const struct grouping *g)
 	for (size_t i = 0; i < g->n; i++) {
 		const int64_t n = count_alike(g, i);
 		least = n > 0 && n < least ? n : least;
-		most = n > most ? n : most;
+		most = al_most(n, most);
 	}
 	return 100 * most < g->scope->choice->engine->group_spread * least ? most : least;
 }
@@ -207,7 +207,7 @@ static void add_groups(const struct grouping *g, struct al_layer_groups *out)
 		if (n == 0)
 			continue;
 		const int64_t width = al_divide_up(n, groups);
-		widest = width > widest ? width : widest;
+		widest = al_most(width, widest);
 		out->n_groups += groups;
 		out->blocks += groups * g->layers[i].pages;
 	}
@@ -220,7 +220,7 @@ static void add_one_group(const struct grouping *g, struct al_layer_groups *out)
 	out->n_groups = 1;
 	for (size_t i = 0; i < g->n; i++) {
 		out->block_bytes += g->layers[i].n * g->layers[i].page;
-		out->blocks = g->layers[i].pages > out->blocks ? g->layers[i].pages : out->blocks;
+		out->blocks = al_most(g->layers[i].pages, out->blocks);
 	}
 }
 

@@ -293,7 +293,7 @@ static void add_padding(const struct al_inference *inference, const struct al_la
 		return;
 	mpq_set(row.bytes, groups->padding);
 	al_exact_multiply(row.bytes, inference->batch);
-	al_exact_divide(row.bytes, inference->pp > 1 ? inference->pp : 1);
+	al_exact_divide(row.bytes, al_most(inference->pp, 1));
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = AL_STATE_CACHE,
 			.name = "padding",

@@ -115,8 +115,7 @@ static bool find_window(struct al_ledger *ledger, const struct al_inference *inf
 		    inference->batch, &cache, err))
 		return false;
 	for (size_t i = 0; i < cache.n; i++)
-		if (cache.lines[i].limit > *out)
-			*out = cache.lines[i].limit;
+		*out = al_most(cache.lines[i].limit, *out);
 	return true;
 }
 
@@ -128,7 +127,7 @@ static bool engine_bytes(struct al_ledger *ledger, const struct al_inference *in
 		.seq = inference->seq,
 		.batch = inference->batch,
 		.tp = inference->tp,
-		.devices = inference->tp * (inference->pp > 1 ? inference->pp : 1)};
+		.devices = inference->tp * al_most(inference->pp, 1)};
 
 	*out = 0;
 	if (!formula)

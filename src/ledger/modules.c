@@ -22,7 +22,7 @@ bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
 			continue;
 		if (!al_formula_whole(family->extras[i].from, &scope, 0, &from, err))
 			return false;
-		*out = from < *out ? from : *out;
+		*out = al_least(from, *out);
 	}
 	return true;
 }
@@ -220,8 +220,7 @@ static int64_t n_with_option(const struct al_configured_variant *configured, int
 {
 	const int64_t rest = n % configured->n_of;
 
-	return n / configured->n_of * configured->n_on
-		+ (rest < configured->n_on ? rest : configured->n_on);
+	return n / configured->n_of * configured->n_on + al_least(rest, configured->n_on);
 }
 
 /* The variant of the layers that don't have it. */

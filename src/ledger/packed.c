@@ -50,7 +50,7 @@ static int64_t tokens_of(const struct packing *p, const struct al_cache_entry *l
 {
 	const int64_t window = state_window(line);
 
-	return window == 0 ? 1 : window < p->scope->seq ? window : p->scope->seq;
+	return window == 0 ? 1 : al_least(window, p->scope->seq);
 }
 
 /* Of `block` tokens in one layer. */
@@ -157,7 +157,7 @@ static int64_t find_group_size(const struct packing *p)
 	int64_t most = least, found = least;
 
 	for (size_t i = 0; i < p->n; i++)
-		most = p->items[i].layers > most ? p->items[i].layers : most;
+		most = al_most(p->items[i].layers, most);
 	for (int64_t size = least + 1; size <= most; size++)
 		if (padding_of(p, size) <= padding_of(p, found))
 			found = size;
@@ -196,7 +196,7 @@ static int64_t widest(const struct packing *p)
 
 	for (size_t i = 0; i < p->n; i++) {
 		const int64_t bytes = kind_bytes(p, &p->items[i], true);
-		most = bytes > most ? bytes : most;
+		most = al_most(bytes, most);
 	}
 	return most;
 }
@@ -214,7 +214,7 @@ static int64_t slots(const struct packing *p)
 			if (p->items[k].bytes != p->items[i].bytes)
 				continue;
 			is_first &= k >= i;
-			most = n > most ? n : most;
+			most = al_most(n, most);
 		}
 		sum += is_first ? p->items[i].bytes * most : 0;
 	}
@@ -228,7 +228,7 @@ static int64_t tuples(const struct packing *p)
 
 	for (size_t i = 0; i < p->n; i++) {
 		const int64_t n = layers_of_group(p, &p->items[i]);
-		most = n > most ? n : most;
+		most = al_most(n, most);
 		sum += p->items[i].window == 0 ? p->items[i].bytes : 0;
 	}
 	return most * sum;
@@ -319,7 +319,7 @@ bool al_cache_pack(struct al_ledger *ledger, const struct al_engine_scope *scope
 	if (!al_engine_bytes(scope, scope->choice->engine->alignment, &alignment, err))
 		return false;
 	for (size_t i = 0; i < cache->n; i++)
-		add_line(&p, i, alignment > 0 ? alignment : 1);
+		add_line(&p, i, al_most(alignment, 1));
 	if (find_full(&p) == p.n)
 		return al_fail(err, AL_EINPUT, "engine %s: none of these layers keeps every token",
 			scope->choice->engine->name);

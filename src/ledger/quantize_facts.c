@@ -118,7 +118,7 @@ void al_facts_set(struct al_facts *f, const struct al_ledger_entry *t,
 	values[AL_FACT_DOWN] = role == AL_FEED_DOWN;
 	values[AL_FACT_IN_LAYERS] = t->is_in_layers;
 	values[AL_FACT_TEXT] = t->sees_text || t->extra;
-	values[AL_FACT_LAYER] = t->layer < 0 ? 0 : t->layer;
+	values[AL_FACT_LAYER] = al_most(0, t->layer);
 	values[AL_FACT_LAYERS] = t->n_layers;
 	values[AL_FACT_EXPERTS] = setting_of(f->ledger, "n_experts", 0);
 	values[AL_FACT_GQA] = shared > 0 ? heads / shared : 1;

@@ -297,7 +297,7 @@ bool al_ledger_saved(struct al_ledger *ledger, const struct al_saving *saving,
 		.err = err,
 		.arena = &ledger->saved,
 		.out = out,
-		.tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
+		.tp = al_most(ledger->ask.tp, 1)};
 	const struct al_ledger_list *tensors, *lines, *grouped;
 	const bool has_no_kernel = saving->recipe && saving->recipe->grouped;
 

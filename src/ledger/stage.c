@@ -26,7 +26,7 @@ int64_t al_stage_layers(const struct al_stage *stage, int64_t n_layers)
 	for (int64_t block = stage->index; block < blocks; block += pp)
 		n += first_layer(block + 1, blocks, n_layers)
 			- first_layer(block, blocks, n_layers);
-	return n > 0 ? n : 1;
+	return al_most(n, 1);
 }
 
 bool al_stage_is_first(const struct al_stage *stage)

@@ -56,19 +56,16 @@ static void share_of_device(const struct al_stage *stage, const struct al_ledger
 		numbers);
 }
 
-static int compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* By shape, and within a shape by block. */
 static int by_shape(const void *x, const void *y)
 {
 	const struct al_ledger_entry *a = *(const struct al_ledger_entry *const *)x;
 	const struct al_ledger_entry *b = *(const struct al_ledger_entry *const *)y;
-	const int orders[] = {compare(rows_of(a), rows_of(b)), compare(cols_of(a), cols_of(b)),
-		compare((intptr_t)a->module, (intptr_t)b->module), compare(a->layer, b->layer),
-		compare(a->times, b->times), compare(a->is_expert, b->is_expert)};
+	const int orders[] = {al_compare(rows_of(a), rows_of(b)),
+		al_compare(cols_of(a), cols_of(b)),
+		al_compare((intptr_t)a->module, (intptr_t)b->module),
+		al_compare(a->layer, b->layer), al_compare(a->times, b->times),
+		al_compare(a->is_expert, b->is_expert)};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)
 		if (orders[i] != 0)
@@ -104,7 +101,7 @@ static void count_shapes(const struct counting *c)
 		bool is_next = i + 1 < n && rows_of(weights[i]) == rows_of(weights[i + 1])
 			&& cols_of(weights[i]) == cols_of(weights[i + 1]);
 		in_block++;
-		most = in_block > most ? in_block : most;
+		most = al_most(in_block, most);
 		if (!is_next || !share_block(weights[i], weights[i + 1]))
 			in_block = 0;
 		if (is_next)

@@ -293,7 +293,7 @@ static bool find_filled(const struct al_tucker *t, double part, size_t *rank, st
 	}
 	const size_t of_query = count_filled(energies.data, query.rows, part);
 	const size_t of_key = count_filled(energies.data + energies.ld, query.rows, part);
-	*rank = of_query > of_key ? of_query : of_key;
+	*rank = al_most(of_query, of_key);
 	return true;
 }
 

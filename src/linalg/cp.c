@@ -319,8 +319,7 @@ static bool try_algebraic(const struct al_heads *heads, const struct al_cp_optio
 	struct al_cp_options trial = *o;
 	bool is_stopped;
 
-	if (trial.n_sweeps > TRIAL_SWEEPS)
-		trial.n_sweeps = TRIAL_SWEEPS;
+	trial.n_sweeps = al_least(trial.n_sweeps, TRIAL_SWEEPS);
 	return try_start(heads, &trial, norm, AL_CP_ALGEBRAIC, out, &is_stopped, err)
 		&& (is_stopped || out->start != AL_CP_ALGEBRAIC || out->is_converged
 			|| resume(heads, o, norm, out, err));

@@ -92,7 +92,7 @@ static bool find_angle(struct al_matrix q, struct al_view vectors, struct al_mat
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, vectors, al_view(along), 1, q, err)
 		|| !al_singular_values(al_view(q), values, err))
 		return false;
-	*angle = asin(values[0] < 1 ? values[0] : 1);
+	*angle = asin(al_least(values[0], 1));
 	return true;
 }
 

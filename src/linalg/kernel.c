@@ -286,7 +286,7 @@ static int take_buffers(int wanted)
 bool al_blas_reserve(struct al_error *err)
 {
 	const int n_threads = omp_get_max_threads();
-	const int wanted = n_threads < MOST_THREADS ? n_threads : MOST_THREADS;
+	const int wanted = al_least(n_threads, MOST_THREADS);
 
 	if (!blas_memory_alloc || !blas_memory_free)
 		return true;

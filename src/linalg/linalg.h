@@ -37,11 +37,6 @@ struct al_matrix_f {
 	size_t rows, cols, ld;
 };
 
-static inline size_t al_least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Largest first. */
 void al_sort_falling(double *values, size_t n);
 

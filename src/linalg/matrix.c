@@ -118,7 +118,7 @@ static struct panel panel_at(size_t n, size_t index)
 {
 	const size_t width = panel_width(n), first = index * width;
 
-	return (struct panel){first, n - first < width ? n - first : width};
+	return (struct panel){first, al_least(n - first, width)};
 }
 
 /* C = alpha op(A) op(B) + beta C */

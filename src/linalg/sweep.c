@@ -35,7 +35,7 @@ static struct share share_at(size_t rows, size_t index)
 {
 	const size_t width = share_width(rows), first = index * width;
 
-	return (struct share){first, rows - first < width ? rows - first : width};
+	return (struct share){first, al_least(rows - first, width)};
 }
 
 /* The weight of the proximal term; and where the terms' squared norms exceed what they explain so

@@ -61,7 +61,7 @@ enum { LARGE_MODE = 2048, SMALL_PART = 4 };
 
 static bool is_random(const struct al_heads_shape *s, const struct al_tucker_options *o)
 {
-	const size_t largest = s->d_query > s->d_key ? s->d_query : s->d_key;
+	const size_t largest = al_most(s->d_query, s->d_key);
 
 	if (o->finder != AL_TUCKER_AUTO)
 		return o->finder == AL_TUCKER_RANDOM;

@@ -37,7 +37,7 @@ static int compare_placed(const void *a, const void *b)
 
 	if (x->value != y->value)
 		return x->value < y->value ? 1 : -1;
-	return (x->place > y->place) - (x->place < y->place);
+	return al_compare(x->place, y->place);
 }
 
 void al_sort_order(const double *values, size_t n, size_t *order)

@@ -160,7 +160,7 @@ static void bind_row(struct al_binder *b, bool is_below_head)
 
 	al_text_init(&names.settings);
 	read_row_names(b, &names);
-	b->n_parts = names.n_variants > names.n_models ? names.n_variants : names.n_models;
+	b->n_parts = al_most(names.n_variants, names.n_models);
 	b->n_parts += b->n_parts == 0;
 	if (names.is_row)
 		for (b->part = 0; b->part < b->n_parts; b->part++)

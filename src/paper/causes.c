@@ -20,7 +20,7 @@ const char *al_paper_instead(struct al_arena *arena, const char *printed, double
 {
 	const size_t before = strcspn(printed, "0123456789");
 	const char *number = number_of(arena, printed);
-	const char *text = al_format(arena, "%.*f", digits > 0 ? digits : 0, right);
+	const char *text = al_format(arena, "%.*f", al_most(digits, 0), right);
 
 	if (strchr(number, ','))
 		text = al_exact_grouped(arena, text);

@@ -319,7 +319,7 @@ static void read_cells(const struct al_deriving *d)
 {
 	const struct al_paper_sheet *s = d->sheet;
 
-	for (size_t i = s->n_heads > 0 ? s->n_heads : 1; i < s->table->n_rows; i++) {
+	for (size_t i = al_most(s->n_heads, 1); i < s->table->n_rows; i++) {
 		struct al_paper_topic topic = {s->subject, 0};
 		for (size_t k = 0; k < s->table->rows[i].n_cells; k++) {
 			const bool *judged = al_paper_sheet_judged(s, i, k);

@@ -23,7 +23,7 @@ static double bits_of(const char *text, int reading)
 		}
 		const bool is_inside = p > text && isalnum((unsigned char)p[-1]);
 		n = is_inside ? 0 : al_number_read(p, &value, &digits);
-		p += n > 0 ? n : 1;
+		p += al_most(n, 1);
 		if (n == 0 || !(value > 0))
 			continue;
 		if ((*p == '%' && value < 100) || value < 1) {

@@ -132,10 +132,9 @@ static void read_verdict(struct linter *l, size_t index)
 static int by_line(const void *a, const void *b)
 {
 	const struct al_paper_finding *left = a, *right = b;
+	const int order = al_compare(left->line, right->line);
 
-	if (left->line != right->line)
-		return left->line < right->line ? -1 : 1;
-	return left->place < right->place ? -1 : left->place > right->place;
+	return order ? order : al_compare(left->place, right->place);
 }
 
 static void tell(struct linter *l, struct al_table *table)

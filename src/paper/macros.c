@@ -61,7 +61,7 @@ static bool take_group(struct al_arena *arena, struct piece text, size_t *at, co
 {
 	const size_t begin = skip_spaces(text, *at), left = text.length - begin;
 	const size_t n = al_paper_group_length(text.text + begin,
-		left < MOST_ARGUMENT_BYTES ? left : MOST_ARGUMENT_BYTES);
+		al_least(left, MOST_ARGUMENT_BYTES));
 
 	if (n == 0)
 		return false;

@@ -113,7 +113,7 @@ static size_t unseen_length(const char *text, size_t left)
 
 	enum { MOST_BYTES = 4096 };
 
-	left = left < MOST_BYTES ? left : MOST_BYTES;
+	left = al_least(left, MOST_BYTES);
 	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
 		size_t n = strlen(macros[i].macro), group = 1;
 		if (left < n || memcmp(text, macros[i].macro, n) != 0

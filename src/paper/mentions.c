@@ -14,7 +14,7 @@ static size_t model_end(const struct al_sentence *s, struct al_paper_subjects *s
 		&& (al_sentence_is(s, at - 1, "_") || al_sentence_is(s, at - 1, "-"));
 	if (is_inside || !al_paper_model_may_be(subjects, s->words[at].text))
 		return at;
-	for (size_t end = at + MOST_WORDS < s->n ? at + MOST_WORDS : s->n; end > at; end--) {
+	for (size_t end = al_least(at + MOST_WORDS, s->n); end > at; end--) {
 		if (s->words[end - 1].kind == AL_WORD_SIGN)
 			continue;
 		*subject = al_paper_subject_find(subjects, al_sentence_join(s, &scratch, at, end));
@@ -43,7 +43,7 @@ static const struct al_paper_subject *of_family(const struct al_sentence *s,
 		if (s->words[i].kind != AL_WORD_LETTERS
 			|| !al_paper_model_may_be(subjects, s->words[i].text))
 			continue;
-		for (size_t end = i + MOST_WORDS < at ? i + MOST_WORDS : at; end > i; end--) {
+		for (size_t end = al_least(i + MOST_WORDS, at); end > i; end--) {
 			const struct al_paper_subject *subject = al_paper_subject_find(subjects,
 				al_format(&scratch, "%s %s", al_sentence_join(s, &scratch, i, end),
 					s->words[at].text));
@@ -73,7 +73,7 @@ size_t al_paper_find_mentions(const struct al_sentence *s, struct al_paper_subje
 		end = s->words[i].kind == AL_WORD_LETTERS
 			? model_end(s, subjects, i, &out[n].subject)
 			: i;
-		out[n].end = end > i ? end : i + 1;
+		out[n].end = al_most(end, i + 1);
 		if (s->words[i].kind == AL_WORD_NUMBER)
 			out[n].subject = of_family(s, subjects, i);
 		n += end > i || out[n].subject || is_unknown(s, i);

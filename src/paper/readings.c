@@ -112,7 +112,7 @@ static double weight_of(const struct al_paper_cell *cell)
 {
 	const double digits = log10(cell->value / (2 * cell->half));
 
-	return digits < 0.3 ? 0.3 : digits > 4 ? 4 : digits;
+	return al_most(0.3, al_least(4, digits));
 }
 
 /* Half or twice of it: of readings that fit no cell, the one that most cells are so near to. */

@@ -109,7 +109,7 @@ static double find_bits(struct al_relating *r, size_t from, size_t end, bool is_
 	for (const char *p = text; *p && (is_last || bits == 0);) {
 		const size_t length = al_paper_format_at(text, p, &bytes);
 		bits = length > 0 ? 8 * bytes : bits;
-		p += length > 0 ? length : 1;
+		p += al_most(length, 1);
 	}
 	return bits;
 }

@@ -105,7 +105,7 @@ static size_t blank_verbatim(struct source *s, char *text, size_t length)
 		else
 			i += text[i] == '\\' ? 2 : 1;
 	}
-	return i < length ? i : length;
+	return al_least(i, length);
 }
 
 /* ---- other files ---- */

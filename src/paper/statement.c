@@ -23,7 +23,7 @@ enum al_gap al_gap_between(const struct al_sentence *s, size_t from, size_t to)
 				|| (is_setting && s->words[i].kind != AL_WORD_PERCENT)
 			? AL_GAP_OTHERS
 			: AL_GAP_APART;
-		found = gap > found ? gap : found;
+		found = al_most(gap, found);
 	}
 	return found;
 }

@@ -26,8 +26,7 @@ static void add_text(struct al_paper *paper, struct al_paper_table *table, struc
 	const char *text)
 {
 	*AL_APPEND(&paper->arena, row->cells, row->n_cells, row->cells_room) = text;
-	if (row->n_cells > table->n_columns)
-		table->n_columns = row->n_cells;
+	table->n_columns = al_most(row->n_cells, table->n_columns);
 }
 
 static void add_cell(struct al_paper *paper, struct al_paper_table *table, struct al_paper_row *row,
@@ -205,7 +204,7 @@ static size_t take_count(struct reader *r, size_t most)
 
 	take_group(r, &number);
 	al_read_digits(number.data, &count);
-	return count < 1 ? 1 : (size_t)count < most ? (size_t)count : most;
+	return al_least((size_t)al_most(count, 1), most);
 }
 
 /* \multicolumn{3}{c}{GLUE}: three cells, the first of which has the text. \multirow{2}{*}{MHA} is

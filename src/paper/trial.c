@@ -85,7 +85,7 @@ static double digits_of(const struct al_related *w, const struct al_paper_relati
 static double n_candidates(const struct al_related *w, const struct al_paper_relation *r)
 {
 	const size_t t = r->t % w->grid.n_columns, a = r->a > t ? r->a - t : t - r->a,
-		     b = r->b > t ? r->b - t : t - r->b, most = a > b ? a : b;
+		     b = r->b > t ? r->b - t : t - r->b, most = al_most(a, b);
 	double n = 0;
 
 	if (r->left)

@@ -115,7 +115,7 @@ static void keep_rows(struct al_table *table, size_t n)
 	while (n_sums <= n && first + n_sums < table->n_rows && rows[first + n_sums][0].is_total)
 		n_sums++;
 	if (n_sums > 0)
-		n = n + 1 - n_sums < first ? n + 1 - n_sums : first;
+		n = al_least(n + 1 - n_sums, first);
 	memmove(&rows[n], &rows[first], n_sums * sizeof(*rows));
 	table->n_rows = n + n_sums;
 }
@@ -191,7 +191,7 @@ static void write_rows(struct brief *brief, const struct al_table *fitted, size_
 static bool write_fitting(struct brief *brief, const struct al_table *table, size_t room, bool cuts,
 	struct al_text *out)
 {
-	size_t n = table->n_rows < room ? table->n_rows : room;
+	size_t n = al_least(table->n_rows, room);
 
 	for (;; n--) {
 		AL_TEXT(text);

@@ -221,8 +221,7 @@ static void write_split(struct printing *p)
 			if (n_tables++ % MOST_WAITING == MOST_WAITING - 1)
 				al_text_add(p->out, "\\clearpage\n");
 			begin_table(p, goes_on);
-			write_tabular(p, &p->layout.parts[i], row,
-				row + most < n_rows ? row + most : n_rows);
+			write_tabular(p, &p->layout.parts[i], row, al_least(row + most, n_rows));
 			end_table(p);
 		}
 }

@@ -90,9 +90,9 @@ static const char *add_word(struct al_text *out, const char *p)
 		n++;
 	if (n > 1)
 		al_text_add(out, "\\mathrm{");
-	al_text_add_bytes(out, p, n > 0 ? n : 1);
+	al_text_add_bytes(out, p, al_most(n, 1));
 	al_text_add(out, n > 1 ? "}" : "");
-	return p + (n > 0 ? n : 1);
+	return p + al_most(n, 1);
 }
 
 static const char *add_moved(struct al_text *out, const char *p)

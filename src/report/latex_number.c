@@ -119,17 +119,12 @@ static size_t count_digits(const char *text, size_t n)
 	return digits;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 /* The number of decimals: 2 of "0.30". */
 static size_t spread_digits(const char *spread)
 {
 	const size_t zeros = strspn(spread, "0."), all = strlen(spread);
 
-	return larger(1, count_digits(spread + zeros, all - zeros));
+	return al_most(1, count_digits(spread + zeros, all - zeros));
 }
 
 static void include(struct width *width, struct al_arena *arena, const struct al_style *style,
@@ -140,12 +135,12 @@ static void include(struct width *width, struct al_arena *arena, const struct al
 	const char *number = al_number_display(arena, style, column, cell->exact, cell->digits);
 	const char *point = strchr(number, '.');
 	const size_t n = strlen(number), whole = point ? (size_t)(point - number) : n;
-	width->whole = larger(width->whole, count_digits(number, whole));
-	width->decimals = larger(width->decimals, point ? n - whole - 1 : 0);
+	width->whole = al_most(width->whole, count_digits(number, whole));
+	width->decimals = al_most(width->decimals, point ? n - whole - 1 : 0);
 	if (cell->mark && (!width->mark || strlen(cell->mark) > strlen(width->mark)))
 		width->mark = cell->mark;
 	if (cell->spread)
-		width->spread = larger(width->spread,
+		width->spread = al_most(width->spread,
 			spread_digits(al_number_display(arena, style, column, cell->spread,
 				cell->spread_digits)));
 }

@@ -43,11 +43,6 @@ static void add_padded(struct al_text *out, const char *piece, size_t width, siz
 	al_text_add_repeated(out, ' ', width - before - al_text_columns(piece));
 }
 
-static size_t largest(size_t a, size_t b)
-{
-	return a > b ? a : b;
-}
-
 static void read_column(struct sheet *sheet, struct al_arena *arena, size_t i)
 {
 	const struct al_table *table = sheet->table;
@@ -61,7 +56,7 @@ static void read_column(struct sheet *sheet, struct al_arena *arena, size_t i)
 		const struct al_cell *read = &table->rows[row][i];
 		const char *cell = al_cell_display(arena, sheet->style, column, read);
 		sheet->cells[row * table->n_columns + i] = cell;
-		sheet->widths[i] = largest(sheet->widths[i], al_text_columns(cell));
+		sheet->widths[i] = al_most(sheet->widths[i], al_text_columns(cell));
 	}
 }
 
@@ -182,7 +177,7 @@ static void narrow(const struct sheet *sheet, struct part *part)
 		&& !sheet->is_number[part->columns[last]] && !part->has_groups;
 
 	if (can)
-		part->widths[last] = largest(page - before,
+		part->widths[last] = al_most(page - before,
 			al_text_columns(sheet->heads[part->columns[last]]));
 }
 

@@ -37,13 +37,13 @@ static int by_block(const void *a, const void *b)
 	const struct sorted *left = a, *right = b;
 
 	if (left->block != right->block)
-		return left->block < right->block ? -1 : 1;
+		return al_compare(left->block, right->block);
 	const int order = compare_cells(left->by, right->by);
 	const bool is_missing = left->by->kind == AL_CELL_MISSING
 		|| right->by->kind == AL_CELL_MISSING;
 	if (order != 0)
 		return left->descends && !is_missing ? -order : order;
-	return left->place < right->place ? -1 : left->place > right->place;
+	return al_compare(left->place, right->place);
 }
 
 /* The column, or in a table with columns for each variant the first of them. */

@@ -82,7 +82,7 @@ bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int
 	if (!al_exact_parse(without_end_spaces(printed + 1), low, digits)
 		|| !al_exact_parse(without_end_spaces(comma + 1), high, &more))
 		return false;
-	*digits = more > *digits ? more : *digits;
+	*digits = al_most(more, *digits);
 	mpq_sub(spread, high, low);
 	al_exact_divide(spread, 2);
 	mpq_add(middle, low, high);
@@ -204,8 +204,7 @@ static bool parse_range(char *text, char *dots, struct al_printed *printed)
 	int64_t scale = printed->scale;
 	if (!parse_number(dots + 2, printed->last, &digits, printed) || printed->scale != scale)
 		return false;
-	if (digits < printed->digits)
-		printed->digits = digits;
+	printed->digits = al_least(digits, printed->digits);
 	return true;
 }
 

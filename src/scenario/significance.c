@@ -88,8 +88,8 @@ void al_significance_note(const struct al_scenario_table *table, struct al_table
 		const struct al_column_kind *kind = table->columns[i].kind;
 		if (!kind || !kind->set || kind->set->runs == 0)
 			continue;
-		least = kind->set->runs < least ? kind->set->runs : least;
-		most = kind->set->runs > most ? kind->set->runs : most;
+		least = al_least(kind->set->runs, least);
+		most = al_most(kind->set->runs, most);
 	}
 	if (most == 0)
 		return;

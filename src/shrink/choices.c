@@ -83,7 +83,7 @@ static bool add_run(const struct al_draft *draft, const struct al_tensor *tensor
 	double numbers[RUN], rounded[RUN];
 	unsigned char bytes[RUN * sizeof(double)];
 	const int64_t left = tensor->n_elements - first;
-	const size_t n = left < RUN ? (size_t)left : RUN;
+	const size_t n = (size_t)al_least(left, RUN);
 	const struct al_selection run = {.first = first, .run = (int64_t)n, .n_runs = 1};
 
 	if (!al_tensor_read_double(&draft->checkpoint, tensor, &run, numbers, n, err)
@@ -147,10 +147,9 @@ static bool takes(const struct al_draft *draft, const struct al_choice *choice,
 static int compare_rungs(const void *a, const void *b)
 {
 	const struct al_rung *x = a, *y = b;
+	const int order = al_compare(y->bytes, x->bytes);
 
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->cost < y->cost ? -1 : x->cost > y->cost;
+	return order ? order : al_compare(x->cost, y->cost);
 }
 
 void al_choice_keep_hull(struct al_choice *choice)
@@ -275,7 +274,7 @@ bool al_choices_set(struct al_draft *draft, enum al_purpose purpose, size_t rung
 {
 	for (size_t i = 0; i < draft->n_choices; i++) {
 		const struct al_choice *choice = &draft->choices[i];
-		const size_t at = rung < choice->n_rungs ? rung : choice->n_rungs - 1;
+		const size_t at = al_least(rung, choice->n_rungs - 1);
 		if (purpose != AL_N_PURPOSES && choice->purpose != purpose)
 			continue;
 		for (size_t k = 0; k < choice->n; k++)

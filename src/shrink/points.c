@@ -105,12 +105,12 @@ static size_t choose_next(const struct walk *w, size_t n_measured)
 
 	if (n_measured > 2 && (k <= low || k >= high))
 		k = low + (high - low) / 2;
-	return k < low ? low : k > high ? high : k;
+	return al_most(low, al_least(high, k));
 }
 
 static bool is_worth(const struct walk *w)
 {
-	const size_t end = w->refused > w->path->n ? w->path->n : w->refused;
+	const size_t end = al_least(w->path->n, w->refused);
 
 	return w->refused > w->accepted + 1
 		&& (double)(w->path->bytes[w->accepted] - w->path->bytes[end])

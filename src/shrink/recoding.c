@@ -46,7 +46,7 @@ static bool round_part(void *context, size_t part, struct al_error *err)
 	AL_FREED double *numbers = al_alloc(NUMBERS, sizeof(*numbers));
 	AL_FREED unsigned char *bytes = al_alloc(NUMBERS, sizeof(double));
 	const int64_t first = (int64_t)part * NUMBERS, left = r->own->n_elements - first;
-	const size_t n = left < NUMBERS ? (size_t)left : NUMBERS;
+	const size_t n = (size_t)al_least(left, NUMBERS);
 	const struct al_selection some = {.first = first, .run = (int64_t)n, .n_runs = 1};
 
 	if (!al_tensor_read_double(r->checkpoint, r->own, &some, numbers, n, err))

@@ -92,8 +92,7 @@ void al_attended_init(struct al_attended *a, const struct al_model_view *view,
 		find_earlier(all->tokens + all->begin[i], all->begin[i + 1] - all->begin[i],
 			a->earlier + all->begin[i]);
 	for (size_t i = 0; i < view->n_modules; i++)
-		if ((size_t)view->modules[i].n_heads > a->n_heads)
-			a->n_heads = (size_t)view->modules[i].n_heads;
+		a->n_heads = al_most((size_t)view->modules[i].n_heads, a->n_heads);
 	a->sums = al_calloc(al_least(all->n_sequences, AL_BATCH_TOKENS) * a->n_heads
 			* AL_N_ATTENDED,
 		sizeof(*a->sums));

@@ -155,7 +155,7 @@ static int compare(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return al_compare(x, y);
 }
 
 void al_calibration_sort(struct al_calibration *calibration)
@@ -194,11 +194,6 @@ static bool check_alike(const struct al_calibration *a, const struct al_calibrat
 		if (!has_seen(a, b->sequences[i]))
 			return true;
 	return al_fail(err, AL_EINPUT, "%s: all its sequences are already counted", b->path);
-}
-
-static size_t larger(size_t a, size_t b)
-{
-	return a > b ? a : b;
 }
 
 /* Folds of zeros behind those that are there. */
@@ -339,7 +334,7 @@ bool al_calibration_add(struct al_calibration *calibration, struct al_calibratio
 			return al_fail(err, AL_EINPUT, "%s: has too many queries to add",
 				other->path);
 	add_queries(calibration, other,
-		larger(larger(calibration->n_folds, other->n_folds), al_least(both, AL_FOLDS)));
+		al_most(al_most(calibration->n_folds, other->n_folds), al_least(both, AL_FOLDS)));
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		if (!add_module(calibration, &calibration->modules[i], other, err))
 			return false;

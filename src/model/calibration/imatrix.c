@@ -215,7 +215,7 @@ static int64_t last_layer(const struct al_model_view *view)
 			last = tensor->iteration[0];
 	}
 	for (size_t i = 0; i < view->n_modules; i++)
-		last = view->modules[i].layer > last ? view->modules[i].layer : last;
+		last = al_most(view->modules[i].layer, last);
 	return last;
 }
 

@@ -65,7 +65,7 @@ static bool add_moment(const struct part *p, struct al_view_f x, struct al_view_
 	bool ok = true;
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
-		const size_t n = x.cols - first < TOKENS_AT_ONCE ? x.cols - first : TOKENS_AT_ONCE;
+		const size_t n = al_least(x.cols - first, TOKENS_AT_ONCE);
 		ok = al_gram_f(AL_PLAIN, al_columns_f(x, first, n), a.from, err)
 			&& al_parallel((x.rows + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE,
 				add_columns, &a, err);
@@ -86,7 +86,7 @@ static bool add_piece(void *context, size_t index, struct al_error *err)
 {
 	const struct summing *s = context;
 	const size_t first = index * s->width, left = s->x.rows - first,
-		     n = left < s->width ? left : s->width;
+		     n = al_least(left, s->width);
 
 	(void)err;
 	for (size_t j = 0; j < s->x.cols; j++) {
@@ -233,12 +233,12 @@ static bool make_part_room(const struct recording *r, struct part *p, struct al_
 	size_t n_inputs, size_t n_outputs, struct al_error *err)
 {
 	const struct al_batch *batch = p->trace->batch;
-	const size_t side = n_inputs > n_outputs ? n_inputs : n_outputs;
+	const size_t side = al_most(n_inputs, n_outputs);
 	size_t most = 0;
 
 	for (size_t fold = 0; fold < r->calibration->n_folds; fold++) {
 		const size_t n = count_tokens(r, batch, fold, batch->n_sequences);
-		most = n > most ? n : most;
+		most = al_most(n, most);
 	}
 	return al_take_f(scratch, &p->room_x, n_inputs, most, err)
 		&& al_take_f(scratch, &p->room_o, n_outputs, most, err)

@@ -211,7 +211,7 @@ static bool try_layer(void *context, const struct al_layer *layer, const struct 
 	struct al_view_f x, struct al_view_f o, struct al_error *err)
 {
 	struct ablating *a = context;
-	const size_t most = STREAM_TOKENS / x.cols > 0 ? STREAM_TOKENS / x.cols : 1;
+	const size_t most = al_most(STREAM_TOKENS / x.cols, 1);
 	struct al_ablation *items = a->out->items;
 	size_t first = 0, end;
 	bool ok = al_watch_show(a->watch, layer->attention->name, a->n_done,
@@ -222,8 +222,8 @@ static bool try_layer(void *context, const struct al_layer *layer, const struct 
 	for (end = first; end < a->out->n && items[end].attention == layer->attention;)
 		end++;
 	for (; ok && first < end; first += most)
-		ok = try_some(a, layer, batch, x, o, items + first,
-			end - first < most ? end - first : most, err);
+		ok = try_some(a, layer, batch, x, o, items + first, al_least(end - first, most),
+			err);
 	a->n_done += batch->n_sequences;
 	return ok;
 }
@@ -327,7 +327,7 @@ static size_t widest(const struct al_model_view *view)
 
 	for (size_t i = 0; i < view->n_modules; i++) {
 		const int64_t own = view->modules[i].n_heads * view->modules[i].d_value;
-		width = own > width ? own : width;
+		width = al_most(own, width);
 	}
 	return (size_t)width;
 }

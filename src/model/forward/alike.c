@@ -49,7 +49,7 @@ static const float *find_leader(struct al_view_f samples)
 	for (size_t j = 0; j < samples.cols; j++) {
 		const size_t n = count_close(samples, j);
 		best = n > most ? j : best;
-		most = n > most ? n : most;
+		most = al_most(n, most);
 	}
 	return most >= LEAST_SAMPLES ? samples.data + best * samples.ld : NULL;
 }
@@ -93,7 +93,7 @@ static bool gather(void *context, struct al_view_f w, int64_t row, struct al_err
 			continue;
 		g->out->is_in[(size_t)row + j] = true;
 		g->out->n++;
-		g->farthest = d > g->farthest ? d : g->farthest;
+		g->farthest = al_most(d, g->farthest);
 		for (size_t i = 0; i < w.rows; i++)
 			g->out->mean[i] += (double)own[i];
 	}

@@ -121,11 +121,11 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 	const size_t first_key = cache ? sequence * cache->length : first;
 	const size_t group = head * (size_t)a->n_kv_heads / n_heads;
 	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
-	const size_t at_once = n < QUERIES_AT_ONCE ? n : QUERIES_AT_ONCE;
+	const size_t at_once = al_least(n, QUERIES_AT_ONCE);
 	AL_FREED float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
 
 	for (size_t from = 0; from < n; from += at_once)
-		if (!attend(h, index, from, from + at_once < n ? from + at_once : n,
+		if (!attend(h, index, from, al_least(from + at_once, n),
 			    al_view_f(cut(h->q, head, d_head, first, n)),
 			    al_view_f(
 				    cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),

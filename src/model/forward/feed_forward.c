@@ -110,7 +110,7 @@ static bool apply_block(const struct al_feed_block *block, const struct al_activ
 	struct al_error *err)
 {
 	const size_t d_ff = inner_width(block);
-	const size_t room = x.cols < TOKENS_AT_ONCE ? x.cols : TOKENS_AT_ONCE;
+	const size_t room = al_least(x.cols, TOKENS_AT_ONCE);
 	AL_SCRATCH(scratch);
 	struct al_matrix_f both;
 
@@ -118,7 +118,7 @@ static bool apply_block(const struct al_feed_block *block, const struct al_activ
 		return false;
 	for (size_t first = 0; first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = x.cols - first;
-		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
+		const size_t n = al_least(left, TOKENS_AT_ONCE);
 		const struct al_pass_place from = {place.layer, place.batch, place.first + first};
 		if (!run_block(block, activation, from, al_columns_f(x, first, n),
 			    al_part_f(both, 0, 0, both.rows, n),
@@ -230,7 +230,7 @@ static void find_shares(const struct routing *routing, const float *scores, doub
 	float most = scores[0];
 
 	for (size_t i = 1; i < n; i++)
-		most = scores[i] > most ? scores[i] : most;
+		most = al_most(scores[i], most);
 	for (size_t i = 0; i < n; i++)
 		all += exp((double)scores[i] - (double)most);
 	for (size_t i = 0; i < n; i++)

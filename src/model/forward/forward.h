@@ -137,7 +137,7 @@ struct al_trace {
 enum { AL_SAMPLED_QUERIES = 16 };
 static inline size_t al_sampled_queries(size_t n_tokens)
 {
-	return n_tokens < AL_SAMPLED_QUERIES ? n_tokens : AL_SAMPLED_QUERIES;
+	return al_least(n_tokens, AL_SAMPLED_QUERIES);
 }
 
 /* Safe on NULL and on a zeroed struct. */
@@ -168,7 +168,7 @@ bool al_layer_turns(const struct al_layer *layer, const struct al_batch *batch, 
 enum { AL_TURNED_TOKENS = 64 };
 static inline size_t al_turned_tokens(size_t n_tokens)
 {
-	return n_tokens < AL_TURNED_TOKENS ? n_tokens : AL_TURNED_TOKENS;
+	return al_least(n_tokens, AL_TURNED_TOKENS);
 }
 
 /* The rest of the layer, from its input x and what attention puts out, y, which is destroyed: x

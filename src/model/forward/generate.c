@@ -223,7 +223,7 @@ static bool write_some(struct writing *w, size_t first, size_t n, struct al_erro
 static void keep(struct writing *w, size_t i, struct al_sample *out)
 {
 	const size_t before = out->begin[out->n_sequences], left = w->how->n_tokens - before;
-	const size_t n = w->lengths[i] < left ? w->lengths[i] : left;
+	const size_t n = al_least(w->lengths[i], left);
 
 	if (n == 0)
 		return;

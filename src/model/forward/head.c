@@ -90,13 +90,13 @@ bool al_head_see_block(const struct al_head *head, const struct al_view_f *w, in
 	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
 	struct al_error *err)
 {
-	const size_t all = hidden->cols, fit = LOGITS / w->cols > 0 ? LOGITS / w->cols : 1;
-	const size_t room = fit < all ? fit : all;
+	const size_t all = hidden->cols, fit = al_most(LOGITS / w->cols, 1);
+	const size_t room = al_least(fit, all);
 	AL_OWNED_F struct al_matrix_f memory = {0};
 	bool ok = al_matrix_init_f(&memory, w->cols, n_models * room, err);
 
 	for (size_t first = 0; ok && first < all; first += room) {
-		const size_t n = all - first < room ? all - first : room;
+		const size_t n = al_least(all - first, room);
 		struct seeing s = {.row = row, .first = first, .see = see, .context = context};
 		for (size_t i = 0; i < 2; i++) {
 			s.logits[i] = al_part_f(memory, 0, i % n_models * room, w->cols, n);
@@ -117,12 +117,12 @@ bool al_head_each_block(const struct al_head *head, int64_t width,
 	void *context, struct al_error *err)
 {
 	const int64_t vocab = head->network->vocab;
-	const int64_t most = HEAD_NUMBERS / width > 0 ? HEAD_NUMBERS / width : 1;
+	const int64_t most = al_most(HEAD_NUMBERS / width, 1);
 	const struct al_view_f kept = al_view_f(head->network->head);
 
 	for (int64_t row = 0; row < vocab; row += most) {
 		AL_SCRATCH(scratch);
-		const int64_t n = vocab - row < most ? vocab - row : most;
+		const int64_t n = al_least(vocab - row, most);
 		struct al_matrix_f w;
 		if (!kept.data
 			&& !al_weight_rows_read(&scratch, head->network, head->tensor, row, n, &w,

@@ -82,7 +82,7 @@ static bool work_on(void *context, size_t index, struct al_error *err)
 	const size_t first = index * COLUMNS_AT_ONCE, left = columns->n - first;
 
 	(void)err;
-	columns->work(columns->context, first, left < COLUMNS_AT_ONCE ? left : COLUMNS_AT_ONCE);
+	columns->work(columns->context, first, al_least(left, COLUMNS_AT_ONCE));
 	return true;
 }
 

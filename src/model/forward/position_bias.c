@@ -94,9 +94,7 @@ void al_position_bias_add(const struct al_position_bias *bias, size_t head, size
 		scores[i] += (float)(bias->slopes[head] * (double)(first + (int64_t)i));
 	for (size_t i = 0; bias->table && i < n; i++) {
 		const int64_t distance = first + (int64_t)i;
-		const int64_t held = distance < -farthest ? -farthest
-			: distance > farthest		  ? farthest
-							  : distance;
+		const int64_t held = al_most(-farthest, al_least(farthest, distance));
 		scores[i] += bias->table[(int64_t)head * (2 * farthest + 1) + held + farthest];
 	}
 }

@@ -109,7 +109,7 @@ static const char *kind_of(struct al_arena *arena, const char *name)
 		else if (al_is_digit(*from))
 			n = strspn(from, "0123456789");
 		*to++ = n > 0 ? '#' : *from;
-		from += n > 0 ? n : 1;
+		from += al_most(n, 1);
 	}
 	return kind;
 }
@@ -242,7 +242,7 @@ static int64_t score_modules(struct al_model_view *view, const struct al_family 
 
 	for (size_t i = 0; i < family->n_modules; i++) {
 		int64_t score = score_module(view, family, &family->modules[i], prefix, kinds);
-		best = score > best ? score : best;
+		best = al_most(score, best);
 	}
 	return best;
 }
@@ -364,12 +364,10 @@ static size_t count_known(struct al_model_view *view, const struct al_family *fa
 static int compare(const void *a, const void *b)
 {
 	const struct al_family_candidate *x = a, *y = b;
+	int order = al_compare(y->n_known, x->n_known);
 
-	if (x->n_known != y->n_known)
-		return x->n_known > y->n_known ? -1 : 1;
-	if (x->n_tensors != y->n_tensors)
-		return x->n_tensors < y->n_tensors ? -1 : 1;
-	return strcmp(x->name, y->name);
+	order = order ? order : al_compare(x->n_tensors, y->n_tensors);
+	return order ? order : strcmp(x->name, y->name);
 }
 
 /* How a family would rank that knows every name in its file that may be there; of which no

@@ -57,14 +57,14 @@ static void transpose(const double *rows, size_t n_rows, size_t n_columns, struc
 static bool read_transposed(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
-	const int64_t most = rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
+	const int64_t most = al_least(rows, ROWS_AT_ONCE);
 	AL_SCRATCH(scratch);
 	double *some = al_take_array(&scratch, (size_t)most * (size_t)n, sizeof(*some), err);
 
 	if (!some)
 		return al_in(err, "%lld x %lld numbers", (long long)most, (long long)n);
 	for (int64_t row = 0; row < rows; row += most) {
-		const int64_t n_rows = rows - row < most ? rows - row : most;
+		const int64_t n_rows = al_least(rows - row, most);
 		const struct al_selection selection = select_block(run, row, n_rows, first, n);
 		if (!al_tensor_read_double(checkpoint, run->tensor, &selection, some, (size_t)n,
 			    err))
@@ -93,8 +93,8 @@ static bool read_runs(const struct al_checkpoint *checkpoint, const struct al_fa
 
 	for (size_t i = 0; i < factor->n_runs; at += factor->runs[i++].width) {
 		const struct al_factor_run *run = &factor->runs[i];
-		int64_t from = at > first ? at : first;
-		int64_t to = at + run->width < end ? at + run->width : end;
+		int64_t from = al_most(at, first);
+		int64_t to = al_least(at + run->width, end);
 		if (from >= to)
 			continue;
 		struct al_matrix part = al_part(out, 0, (size_t)(from - first), out.rows,

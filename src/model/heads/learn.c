@@ -250,8 +250,7 @@ static bool learn_record(struct al_model_view *view)
 
 	for (size_t i = 0; i < view->n_shapes; i++)
 		for (int j = 0; j < AL_N_RECORDED; j++)
-			if (view->shapes[i].values[j] > most[j])
-				most[j] = view->shapes[i].values[j];
+			most[j] = al_most(view->shapes[i].values[j], most[j]);
 	const int64_t width =
 		most[most[AL_RECORDED_HEAD] > 0 ? AL_RECORDED_HEAD : AL_RECORDED_VALUE];
 	if (most[AL_RECORDED_HEADS] == 0 || width == 0)

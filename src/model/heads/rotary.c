@@ -200,7 +200,7 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 		|| !read_list(s, "short_factor", &rule->short_factors, &n_short, err)
 		|| !read_list(s, "long_factor", &rule->long_factors, &n_long, err))
 		return false;
-	rule->n_factors = n_short < n_long ? n_short : n_long;
+	rule->n_factors = al_least(n_short, n_long);
 	rule->is_exact = !is_rounded;
 	rule->score_factor = mscale_all > 0 ? pow(size_of(rule, mscale_all), 2) : 1;
 	if (al_rotary_is_plain(rule)) /* it begins where the trained positions end */

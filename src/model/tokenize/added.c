@@ -88,7 +88,7 @@ static bool find_added(const struct al_step *step, const struct al_piece *piece,
 		al_pieces_add(to, piece_of(piece, done, found.first, -1));
 		al_pieces_add(to, piece_of(piece, found.first, found.end, found.added->token));
 		done = found.end;
-		next = next > done ? next : done;
+		next = al_most(next, done);
 	}
 	al_pieces_add(to, piece_of(piece, done, piece->text.n, -1));
 	return true;

@@ -42,7 +42,7 @@ static bool find_piece(const struct al_token_model *model, struct al_span text, 
 	*out = al_vocab_find(&model->vocab, text);
 	return *out >= 0
 		|| al_fail(err, AL_EINPUT, "\"%.*s\" isn't in the vocabulary",
-			(int)(text.n < 60 ? text.n : 60), text.data);
+			(int)al_least(text.n, 60), text.data);
 }
 
 /* What the two are together: the second without the prefix of what continues a word. */
@@ -50,7 +50,7 @@ static bool find_joined(const struct al_token_model *model, const struct al_span
 	int32_t *out, struct al_error *err)
 {
 	const size_t n_prefix = model->prefix ? strlen(model->prefix) : 0;
-	const size_t skipped = n_prefix < pair[1].n ? n_prefix : pair[1].n;
+	const size_t skipped = al_least(n_prefix, pair[1].n);
 	AL_TEXT(joined);
 
 	al_text_add_bytes(&joined, pair[0].data, pair[0].n);

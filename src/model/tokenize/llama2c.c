@@ -37,7 +37,7 @@ static bool read_piece(struct al_token_model *pieces, struct al_arena *arena, st
 static bool read_pieces(struct al_pipeline *p, struct al_arena *arena, struct al_span file,
 	struct al_error *err)
 {
-	const size_t most = file.n / LEAST_PIECE < MOST_PIECES ? file.n / LEAST_PIECE : MOST_PIECES;
+	const size_t most = al_least(file.n / LEAST_PIECE, MOST_PIECES);
 	size_t at = 4;
 
 	if (file.n <= 4)

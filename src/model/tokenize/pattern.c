@@ -200,7 +200,7 @@ static size_t bytes_at_once(const struct al_scan *search, const char *item, size
 	size_t begin = n;
 
 	if (n > 3 && strncmp(item, "(?<", 3) == 0)
-		return back < at ? back : at;
+		return al_least(back, at);
 	if (n < 4 || item[n - 1] == ']' || !memchr(item + n - 2, '}', 2))
 		return 0;
 	while (begin > 0 && item[begin - 1] != '{')
@@ -208,7 +208,7 @@ static size_t bytes_at_once(const struct al_scan *search, const char *item, size
 	/* \x{61} isn't a count */
 	const size_t count = begin == 3 && strchr("xo", item[1]) ? 0
 								 : strtoul(item + begin, NULL, 10);
-	return count < left ? count : left;
+	return al_least(count, left);
 }
 
 /* Ends the search where there were too many. */

@@ -71,7 +71,7 @@ static bool fail_at(const struct cursor *c, struct al_error *err)
 	const size_t found = line_end ? (size_t)(line_end - c->at) : left;
 
 	return al_fail(err, AL_EINPUT, "%s:%zu: found \"%.*s\", expected a token's number", c->path,
-		c->line, (int)(found < SHOWN ? found : SHOWN), c->at);
+		c->line, (int)al_least(found, SHOWN), c->at);
 }
 
 static bool read_number(struct cursor *c, struct al_tokens *tokens, struct al_error *err)

@@ -42,8 +42,7 @@ void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token)
 		return;
 	*find_slot(vocab, text,
 		al_hash(AL_HASH_EMPTY, text.data, text.n)) = (struct al_vocab_slot){text, token};
-	if (text.n > vocab->longest)
-		vocab->longest = text.n;
+	vocab->longest = al_most(text.n, vocab->longest);
 }
 
 int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, uint64_t hash)

@@ -186,12 +186,10 @@ struct merge {
 static int compare_merges(const void *a, const void *b)
 {
 	const struct merge *x = a, *y = b;
+	int order = al_compare(y->score, x->score);
 
-	if (x->score < y->score || x->score > y->score)
-		return x->score > y->score ? -1 : 1;
-	if (x->token != y->token)
-		return x->token < y->token ? -1 : 1;
-	return (x->first > y->first) - (x->first < y->first);
+	order = order ? order : al_compare(x->token, y->token);
+	return order ? order : al_compare(x->first, y->first);
 }
 
 /* Each text of two tokens that is one itself. */

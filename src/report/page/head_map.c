@@ -16,7 +16,7 @@ static void take_label(size_t *most, const char *name)
 {
 	const size_t columns = al_text_columns(name);
 
-	*most = columns > *most ? columns : *most;
+	*most = al_most(columns, *most);
 }
 
 /* How many neighbors read one key, where that is alike in all modules. */
@@ -45,13 +45,13 @@ static struct layout arrange(const struct al_page_heads *heads,
 
 	for (size_t i = 0; i < heads->n_modules; i++) {
 		take_label(&label, heads->modules[i].name);
-		l.n_columns = heads->modules[i].n > l.n_columns ? heads->modules[i].n : l.n_columns;
+		l.n_columns = al_most(heads->modules[i].n, l.n_columns);
 	}
 	for (size_t i = 0; i < n_left_out; i++) {
 		take_label(&label, left_out[i].module);
-		l.n_columns = left_out[i].n_heads > l.n_columns ? left_out[i].n_heads : l.n_columns;
+		l.n_columns = al_most(left_out[i].n_heads, l.n_columns);
 	}
-	label = label < LABEL_LETTERS ? label : LABEL_LETTERS;
+	label = al_least(label, LABEL_LETTERS);
 	l.pitch = l.n_columns <= 12 ? 44 : l.n_columns <= 16 ? 36 : l.n_columns <= 32 ? 26 : 20;
 	l.left = (int)label * LETTER + 14;
 	return l;
