@@ -66,11 +66,6 @@ static bool choose_settings(struct al_model_view *view, const struct al_view_opt
 
 /* ---- the modules ---- */
 
-static int64_t layer_of(const struct al_model_item *module)
-{
-	return module->module->loops.n > 0 ? module->iteration[0] : 0;
-}
-
 /* Scale or bias of the norm whose output a module reads: the family's tensor "before" the module.
  * */
 static const struct al_tensor *norm_before(struct al_model_view *view,
@@ -81,7 +76,8 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 		if (tensor->before && strcmp(tensor->before, module->module->name) == 0
 			&& (tensor->entry.kind == AL_TENSOR_BIAS) == is_bias)
 			return al_model_view_find(view,
-				al_name_fill(&view->arena, tensor->entry.name, layer_of(module)));
+				al_name_fill(&view->arena, tensor->entry.name,
+					module->iteration[0]));
 	}
 	return NULL;
 }
@@ -94,7 +90,7 @@ static bool has_norm_beside(struct al_model_view *view, const struct al_model_it
 		if (tensor->entry.is_of_scores && tensor->loops.n > 0
 			&& al_model_view_find(view,
 				al_name_fill_loop(&view->arena, tensor->entry.name,
-					tensor->loops.items[0].variable, layer_of(module), 0)))
+					tensor->loops.items[0].variable, module->iteration[0], 0)))
 			return true;
 	}
 	return false;
@@ -191,7 +187,7 @@ static size_t count_stored(struct al_model_view *view, const struct al_model_ite
 	for (size_t i = 0; i < module->module->n_stored; i++)
 		n += al_model_view_find(view,
 			     al_name_fill(&view->arena, module->module->stored[i].name,
-				     layer_of(module)))
+				     module->iteration[0]))
 			!= NULL;
 	return n;
 }
@@ -267,7 +263,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 			|| !al_factors_make(view, module, attention, err)
 			|| !check_kv_heads(attention, options->n_kv_heads, err))
 			return al_in(err, "%s: %s", view->checkpoint->path, module->name);
-		attention->layer = layer_of(module);
+		attention->layer = module->iteration[0];
 		attention->norm = norm_before(view, module, false);
 		attention->norm_bias = norm_before(view, module, true);
 		attention->has_qk_norm |= has_norm_beside(view, module);
