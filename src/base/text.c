@@ -299,10 +299,11 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (there are none)", what, name);
 
 	AL_TEXT(list);
-	for (size_t i = 0; i < n_known && list.length < 300; i++)
-		al_text_addf(&list, "%s%s", i ? ", " : "", known[i]);
+	size_t n = 0;
+	for (; n < n_known && list.length < 300; n++)
+		al_text_addf(&list, "%s%s", n ? ", " : "", known[n]);
 	al_fail(err, AL_EINPUT, "unknown %s \"%s\" (known: %s%s)", what, name, list.data,
-		list.length < 300 ? "" : ", ...");
+		n < n_known ? ", ..." : "");
 	return false;
 }
 

@@ -40,7 +40,7 @@ static int64_t count_input_readers(const struct al_saved_build *b,
 		const struct al_stored *s = &family->stored[i];
 		n += reads_input(b, module->configured.variant, s->is ? s->is : s->parts[0].tensor);
 	}
-	return n > 0 || family ? n : 1;
+	return family ? n : 1;
 }
 
 static void add_attention_line(struct al_saved_build *b, const struct al_ledger_entry *e)

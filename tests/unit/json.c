@@ -135,6 +135,38 @@ static void names_the_nearest_key(void **state)
 	al_json_finish(&doc);
 }
 
+static void suggests_known_names(void **state)
+{
+	static const char *const alike[] = {"abc1", "abc2", "abc3", "abc4", "abc5", "abc6", "abc7",
+		"abc8", "abc9"};
+	char name[65] = "a", known[65] = "b", first[150] = "", second[150] = "";
+	const char *const one = known, *const long_ones[] = {first, second, "third"};
+	struct al_error err;
+
+	(void)state;
+	/* eight that begin alike, of nine the nearest */
+	assert_false(al_fail_unknown(&err, "name", "abc", alike, 8));
+	assert_non_null(strstr(err.message, "or \"abc7\" or \"abc8\"?)"));
+	assert_false(al_fail_unknown(&err, "name", "abc", alike, 9));
+	assert_string_equal(err.message, "unknown name \"abc\" (did you mean \"abc1\"?)");
+	/* names are compared that have at most 63 bytes */
+	memset(name + 1, 'x', 62);
+	memset(known + 1, 'x', 62);
+	assert_ptr_equal(al_nearest(name, &one, 1), known);
+	known[63] = 'x';
+	assert_null(al_nearest(name, &one, 1));
+	name[63] = 'x';
+	known[63] = '\0';
+	assert_null(al_nearest(name, &one, 1));
+	/* a list ends where it has 300 bytes */
+	memset(first, 'x', 149);
+	memset(second, 'y', 149);
+	assert_false(al_fail_unknown(&err, "name", "other", long_ones, 2));
+	assert_non_null(strstr(err.message, "yy)"));
+	assert_false(al_fail_unknown(&err, "name", "other", long_ones, 3));
+	assert_non_null(strstr(err.message, "yy, ...)"));
+}
+
 static void escapes_control_characters_in_messages(void **state)
 {
 	static const char text[] = "{\"\\u001b[31m\": 1}";
@@ -250,6 +282,7 @@ int main(void)
 		cmocka_unit_test(bounds_the_depth),
 		cmocka_unit_test(reads_whole_numbers_below_2_53),
 		cmocka_unit_test(names_the_nearest_key),
+		cmocka_unit_test(suggests_known_names),
 		cmocka_unit_test(escapes_control_characters_in_messages),
 		cmocka_unit_test(messages_end_where_there_is_no_room),
 		cmocka_unit_test(reads_escapes_and_exact_sizes),
