@@ -227,13 +227,22 @@ static void refuses_what_cannot_be_drawn(void **state)
 	}
 }
 
-static void a_band_may_have_no_width(void **state)
+/* A band without a width, the widest and the highest page. */
+static void draws_what_is_at_a_limit(void **state)
 {
-	struct al_text text;
+	static const char *const scenarios[] = {
+		OVERLAID("'y': 'v', 'bands': [{'low': 'v', 'high': 'v'}]"),
+		OVERLAID("'y': 'v', 'width': 1440, 'height': 72"),
+		OVERLAID("'y': 'v', 'width': 72, 'height': 1440"),
+	};
 
 	(void)state;
-	assert_true(draw(OVERLAID("'y': 'v', 'bands': [{'low': 'v', 'high': 'v'}]"), 0, &text));
-	al_text_finish(&text);
+	for (size_t i = 0; i < N_OF(scenarios); i++) {
+		struct al_text text;
+		if (!draw(scenarios[i], 0, &text))
+			fail_msg("%s", text.data);
+		al_text_finish(&text);
+	}
 }
 
 int main(void)
@@ -244,7 +253,7 @@ int main(void)
 		cmocka_unit_test(keeps_colors),
 		cmocka_unit_test(takes_given_colors),
 		cmocka_unit_test(refuses_what_cannot_be_drawn),
-		cmocka_unit_test(a_band_may_have_no_width),
+		cmocka_unit_test(draws_what_is_at_a_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
