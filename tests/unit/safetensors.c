@@ -119,6 +119,8 @@ static const struct {
 		"1:30: found 1e0, expected a whole number of at least 0, digits only"},
 	{TENSOR("\"F32\"", "[1]", "[-0,4]"), 4,
 		"1:49: found -0, expected a whole number of at least 0, digits only"},
+	{TENSOR("\"F32\"", "[12345678901234567890123456789012345678901]", "[0,4]"), 4,
+		"1:30: found 1234567890123456789012345678901234567890, expected less than 2^63"},
 	{TENSOR("\"F32\"", "[3037000500,3037000500]", "[0,4]"), 4,
 		"tensor \"a\": the product of its dimensions is 2^63 or more"},
 	{TENSOR("\"F32\"", "[3037000500,0,3037000500]", "[0,0]"), 0,
