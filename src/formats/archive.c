@@ -127,12 +127,10 @@ static bool find_directory(struct reader *r, struct al_error *err)
 		}
 	if (end)
 		memcpy(&offset, end + 16, sizeof(offset));
-	r->base.directory = offset < size ? offset : size - n;
-	r->base.directory_bytes = size - r->base.directory;
-	if (r->base.directory_bytes > MOST_MEMBERS * UINT64_C(256)) {
+	r->base.directory = offset;
+	if (offset >= size || size - offset > MOST_MEMBERS * UINT64_C(256))
 		r->base.directory = size - n;
-		r->base.directory_bytes = n;
-	}
+	r->base.directory_bytes = size - r->base.directory;
 	return n_ends <= MOST_ENDS
 		|| al_fail(err, AL_EINPUT, "%s: corrupt zip archive: %zu end records",
 			r->source->path, n_ends);

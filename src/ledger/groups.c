@@ -117,7 +117,7 @@ static void fit_states(struct grouping *g)
 	if (state == 0 || i == g->n || g->layers[i].page == 0)
 		return;
 	const int64_t times = al_divide_up(state, g->layers[i].page);
-	for (i = 0; times > 1 && i < g->n; i++)
+	for (i = 0; i < g->n; i++)
 		if (g->layers[i].class != STATE) {
 			g->layers[i].block *= times;
 			set_page(&g->layers[i]);

@@ -42,9 +42,8 @@ static const char *name_of(struct al_quantization *q, const struct al_ledger_ent
 		name = al_iteration_name(&iteration, &q->stored, t->stored->tensor->entry.name);
 	} else if (!stored && t->module && t->module->name)
 		name = al_format(&q->stored, "%s.%s", t->module->name, t->name);
-	const size_t length = strlen(name);
-	if (length > strlen(end) && strcmp(name + length - strlen(end), end) == 0)
-		name = al_strndup(&q->stored, name, length - strlen(end));
+	if (al_ends_with(name, end))
+		name = al_strndup(&q->stored, name, strlen(name) - strlen(end));
 	return name;
 }
 
