@@ -153,7 +153,10 @@ bool al_statement_is_loose(const struct al_sentence *s, const struct al_pair *pa
 
 	/* "drops 4x from 256 to 2048 tokens": what drops is something else */
 	const bool is_told = pair->first > 0 && al_sentence_is(s, pair->first - 1, ":");
-	if (!pair->is_share && (has_object(s, at) || (at < pair->first && !has_unit && !is_told)))
+	/* "at every length from 128 to 16,384": nothing changes */
+	const bool is_range = al_sentence_has_before(s, pair->first, 3, AL_WORDS_RANGES);
+	if (!pair->is_share
+		&& (has_object(s, at) || is_range || (at < pair->first && !has_unit && !is_told)))
 		return true;
 	const bool is_sure = !pair->is_loose
 		|| (has_unit && al_pair_is_in_brackets(s, pair)

@@ -53,7 +53,8 @@ struct al_paper_heads {
 	LIST(NOUNS, nouns) LIST(POINTS, points) LIST(SCORES, scores) LIST(PLACES, places) \
 	LIST(COMPARING, comparing) LIST(ENDS_OF_CHANGES, ends_of_changes) \
 	LIST(ALTOGETHER, altogether) LIST(AVERAGES, averages) LIST(RESTS, rests) \
-	LIST(FRACTIONS, fractions) LIST(COMPRESSING, compressing) LIST(REFERRING, referring)
+	LIST(RANGES, ranges) LIST(FRACTIONS, fractions) LIST(COMPRESSING, compressing) \
+	LIST(REFERRING, referring)
 /* clang-format on */
 #define AL_WORDS_NAME(name, key) AL_WORDS_##name,
 enum al_paper_words { AL_WORD_LISTS(AL_WORDS_NAME) AL_N_WORDS };
