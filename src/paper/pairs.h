@@ -11,6 +11,7 @@ struct al_pair {
 	bool is_share; /* "3 out of 8": what is is a part of what was */
 	bool is_of_time; /* times, or rates: "29.2 tokens/s" */
 	bool is_loose; /* the two may be of something else than a statement next to them */
+	unsigned told; /* kinds of statements that hold of it, as bits */
 };
 
 enum { AL_MOST_PAIRS = 32 };

@@ -17,7 +17,8 @@ struct al_relating {
 /* What the pair gives, in the unit of the statement: a factor, a percentage, a difference. */
 double al_relating_point(const struct al_pair *pair, const struct al_word *said);
 
-/* Adds the finding; what is wrong only where no other pair bears it out. `but`: a remark, or "". */
+/* Adds the finding; what is wrong only where no other pair bears it out, and of its own no other
+ * statement of the kind holds. `but`: a remark, or "". */
 void al_relating_add(struct al_relating *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but);
 

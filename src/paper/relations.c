@@ -99,14 +99,23 @@ static bool holds_elsewhere(struct al_relating *r, const struct al_pair *pair,
 	return false;
 }
 
+static bool is_same(const struct al_pair *a, const struct al_pair *b)
+{
+	return a->before.value == b->before.value && a->after.value == b->after.value;
+}
+
 void al_relating_add(struct al_relating *r, const struct al_pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
 	struct al_arena *arena = r->out->arena;
 	const double right = al_relating_point(pair, said);
 
-	if (verdict == AL_INCONSISTENT && holds_elsewhere(r, pair, said))
+	if (verdict == AL_INCONSISTENT
+		&& (pair->told >> said->kind & 1 || holds_elsewhere(r, pair, said)))
 		return;
+	for (size_t i = 0; i < r->n_pairs; i++)
+		if (verdict != AL_INCONSISTENT && is_same(&r->pairs[i], pair))
+			r->pairs[i].told |= 1u << said->kind;
 	const struct al_paper_suspect suspect = {.printed = al_strdup(arena, said->text),
 		.value = said->value,
 		.right = right,
