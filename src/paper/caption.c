@@ -13,7 +13,7 @@ static bool has(const struct al_paper_line *line, const char *word, size_t *at)
 	return false;
 }
 
-/* Adds the group that begins behind `at` of a line, and goes on in the next ones; what stands in
+/* Adds the group that begins behind `at` of a line, and goes on in the next ones; what is in
  * square brackets before it is passed over. */
 static void add_group(const struct al_paper *paper, size_t line, size_t at, struct al_text *out)
 {
