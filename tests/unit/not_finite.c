@@ -158,27 +158,20 @@ struct lines {
 	size_t n;
 };
 
+/* Commands read alike: each has another place. */
 static size_t check_tensor(const struct sound *sound, const struct al_tensor *tensor,
 	const struct lines *lines)
 {
 	char said[MOST_SAID];
 	size_t n_wrong = 0;
 
-	for (int place = 0; place < N_PLACES; place++) {
-		/* a vector is one thing throughout, and all commands read alike: each place only
-		 * in matrices, and under the first command */
-		const bool is_enough = place == tensor->n_elements % N_PLACES;
-		const size_t n = is_enough ? lines->n : tensor->n_dims > 1;
-		if (n > 0)
-			spoil(sound, tensor, place);
-		for (size_t i = 0; i < n; i++) {
-			const int status = run(lines->items[i], spoilt_model, said);
-			if (is_named(status, said, tensor->name))
-				continue;
-			print_error("%s: %s: status %d: %s\n", tensor->name, lines->items[i],
-				status, said);
-			n_wrong++;
-		}
+	for (size_t i = 0; i < lines->n; i++) {
+		spoil(sound, tensor, (int)((i + (size_t)tensor->n_elements) % N_PLACES));
+		const int status = run(lines->items[i], spoilt_model, said);
+		if (is_named(status, said, tensor->name))
+			continue;
+		print_error("%s: %s: status %d: %s\n", tensor->name, lines->items[i], status, said);
+		n_wrong++;
 	}
 	return n_wrong;
 }
@@ -195,25 +188,29 @@ static size_t check_tensors(const struct sound *sound, const struct lines *lines
 
 /* ---- a model under every command ---- */
 
-/* Every command that answers for the sound model. */
-static void find_lines(struct lines *lines)
+static const char *const all[] = {
+	"audit #" CONFIG "--null 0 --across --only similarity",
+	"audit #" CONFIG "--null 0 --fold-norms --only heads",
+	"audit @/model.safetensors" CONFIG "--null 0 --against #",
+	"evaluate #" CONFIG "--tokens @/tokens",
+	"calibrate #" CONFIG "--tokens @/tokens -o @/measured",
+	"inspect #" CONFIG "--only tensors --values",
+	"compress #" CONFIG "--method qk --rank 1 -o @/truncated.safetensors",
+	"compress #" CONFIG "--method drop --drop 0:1 -o @/dropped.safetensors",
+};
+enum { N_COMMANDS = sizeof(all) / sizeof(*all) };
+
+/* Those that answer for the sound model. */
+static void find_lines(struct lines *lines, size_t n_answers[N_COMMANDS])
 {
-	static const char *const all[] = {
-		"audit #" CONFIG "--null 0 --across",
-		"audit #" CONFIG "--null 0 --fold-norms --only heads",
-		"audit @/model.safetensors" CONFIG "--null 0 --against #",
-		"evaluate #" CONFIG "--tokens @/tokens",
-		"calibrate #" CONFIG "--tokens @/tokens -o @/measured",
-		"inspect #" CONFIG "--only tensors --values",
-		"compress #" CONFIG "--method qk --rank 1 -o @/truncated.safetensors",
-		"compress #" CONFIG "--method drop --drop 0:1 -o @/dropped.safetensors",
-	};
 	char said[MOST_SAID];
 
 	*lines = (struct lines){.n = 0};
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (run(all[i], sound_model, said) == AL_OK)
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (run(all[i], sound_model, said) == AL_OK) {
 			lines->items[lines->n++] = all[i];
+			n_answers[i]++;
+		}
 }
 
 /* With the number in the original and, tensor by tensor of its own, in the copy. */
@@ -232,14 +229,14 @@ static size_t check_copy(const struct sound *model, const char *name, const char
 	return n_wrong;
 }
 
-static size_t check_model(const char *name)
+static size_t check_model(const char *name, size_t n_answers[N_COMMANDS])
 {
 	struct lines lines;
 	struct sound model;
 	char path[256];
 
 	make_model(&model, name);
-	find_lines(&lines);
+	find_lines(&lines, n_answers);
 	size_t n_wrong = check_copy(&model, "truncated.safetensors",
 		"verify # @/truncated.safetensors" CONFIG);
 	n_wrong += check_copy(&model, "dropped.safetensors",
@@ -257,12 +254,14 @@ static void one_number_is_named(void **state)
 	 * two stacks; norms of queries and keys; sinks beside packed experts */
 	static const char *const names[] = {"gpt2", "bloom", "falcon-7b", "phi3", "deepseek_v2",
 		"deepseek_v3-fp8", "t5", "qwen3", "gpt_oss-mxfp4", "bert"};
-	size_t n_wrong = 0;
+	size_t n_wrong = 0, n_answers[N_COMMANDS] = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		n_wrong += check_model(names[i]);
+		n_wrong += check_model(names[i], n_answers);
 	assert_int_equal(n_wrong, 0);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		assert_int_not_equal(n_answers[i], 0);
 }
 
 static void headers_alone_are_said_to_be(void **state)
