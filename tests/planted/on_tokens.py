@@ -14,7 +14,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WIDTH, VOCAB, LONGEST, SEQUENCES, HIDDEN = 4, 48, 24, 24, 8
-SHAPES = [(8, 8), (8, 2), (8, 1), (32, 8), (128, 8), (128, 1), (16, 16)]
+SHAPES = [(8, 8), (8, 2), (8, 1), (32, 8), (72, 8), (72, 1), (16, 16)]
 SOME = [(8, 8), (8, 2), (16, 1)]
 
 
