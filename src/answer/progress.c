@@ -78,7 +78,6 @@ static void make_line(struct al_progress *progress, const char *part, size_t don
 static void show_line(struct al_progress *progress)
 {
 	fprintf(stderr, "\r\033[K%s", progress->line.data);
-	fflush(stderr);
 	progress->is_shown = true;
 }
 

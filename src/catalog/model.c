@@ -128,8 +128,7 @@ static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
 		list = al_format(&catalog->arena, "%s%s%s", list, *list ? ", " : "", is);
 		if (strcmp(is, value) != 0)
 			continue;
-		if (strcmp(equals + 1, component->family) != 0)
-			*out = equals + 1;
+		*out = equals + 1;
 		return true;
 	}
 	return al_json_fail(doc, node ? node : object, err,
@@ -137,7 +136,7 @@ static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
 		value, list);
 }
 
-/* The family of one component, where the config's object names another one than the default. */
+/* The family of one component that the config's object names, if it does. */
 static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_config *config, const struct al_family_component *component,
 	const char **out, struct al_error *err)
@@ -156,8 +155,7 @@ static bool choose_component(struct al_catalog *catalog, const struct al_json *d
 		return false;
 	if (!al_catalog_family_of(catalog, model_type, &family, err))
 		return fail_tower(catalog, doc, node, err);
-	if (strcmp(family->name, component->family) != 0)
-		*out = family->name;
+	*out = family->name;
 	return true;
 }
 
@@ -189,10 +187,14 @@ static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_config config = {.family = family, .doc = doc, .object = object};
 	const char *families[AL_N_COMPONENTS] = {NULL};
 
-	for (size_t i = 0; i < family->n_components; i++)
-		if (!choose_component(catalog, doc, &config, &family->components[i],
-			    &families[family->components[i].component], err))
+	for (size_t i = 0; i < family->n_components; i++) {
+		const struct al_family_component *component = &family->components[i];
+		const char **other = &families[component->component];
+		if (!choose_component(catalog, doc, &config, component, other, err))
 			return false;
+		if (*other && strcmp(*other, component->family) == 0)
+			*other = NULL;
+	}
 	*name = name_composed(catalog, family, families);
 	return compose(catalog, family, families, *name, err);
 }

@@ -124,10 +124,7 @@ bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, cons
 	if (!file)
 		return al_fail_unknown_item(err, "scenario", name, al_embedded_scenarios.files,
 			al_embedded_scenarios.n_files, sizeof(*al_embedded_scenarios.files));
-
-	char shown[300];
-	snprintf(shown, sizeof(shown), "%s.json", name);
-	return al_scenario_parse(out, catalog, name, shown, "", file->text, file->length, err);
+	return al_scenario_parse(out, catalog, name, name, "", file->text, file->length, err);
 }
 
 bool al_scenario_is_schema(const char *path)
