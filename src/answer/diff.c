@@ -111,27 +111,45 @@ static const struct al_command_line *line_of(const struct diff *d, const struct 
 	return &d->after.line;
 }
 
-static void add_options(struct diff *d, struct al_text *out, const struct al_command_line *from,
+struct words {
+	struct al_arena *arena;
+	char **items;
+	size_t n, room;
+};
+
+static void add_word(struct words *words, const char *word)
+{
+	*AL_APPEND(words->arena, words->items, words->n, words->room) = al_strdup(words->arena,
+		word);
+}
+
+static void add_options(const struct diff *d, struct words *out, const struct al_command_line *from,
 	size_t n_changed)
 {
 	for (size_t i = 0; i < from->n_given; i++) {
-		const struct setting setting = setting_of(&d->session->arena, &from->given[i]);
-		if (line_of(d, &setting, n_changed) == from && !al_option_is_common(setting.row))
-			add_given(out, &d->session->arena, &from->given[i]);
+		const struct al_given_option *given = &from->given[i];
+		const struct setting setting = setting_of(out->arena, given);
+		if (line_of(d, &setting, n_changed) != from || al_option_is_common(given->row))
+			continue;
+		add_word(out, al_format(out->arena, "--%s", given->row->name));
+		if (given->value)
+			add_word(out, given->value);
 	}
 }
 
 /* The first question with its first `n_changed` settings as in the second, without the command. */
-static char **words_after(struct diff *d, size_t n_changed)
+static char **words_after(const struct diff *d, size_t n_changed)
 {
 	const struct setting subject = {NULL, NULL};
-	struct al_arena *arena = &d->session->arena;
+	const struct al_command_line *line = line_of(d, &subject, n_changed);
+	struct words words = {.arena = &d->session->arena};
 
-	AL_TEXT(text);
-	al_text_add(&text, text_of(arena, line_of(d, &subject, n_changed), &subject));
-	add_options(d, &text, &d->before.line, n_changed);
-	add_options(d, &text, &d->after.line, n_changed);
-	return al_words_split(arena, text.data);
+	for (size_t i = 0; i < line->n_words; i++)
+		add_word(&words, line->words[i]);
+	add_options(d, &words, &d->before.line, n_changed);
+	add_options(d, &words, &d->after.line, n_changed);
+	*AL_APPEND(words.arena, words.items, words.n, words.room) = NULL;
+	return words.items;
 }
 
 static bool read_lead(struct al_arena *arena, const struct al_session *asked, struct number *out,

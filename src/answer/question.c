@@ -34,7 +34,9 @@ static char *take_word(struct al_arena *arena, const char **rest)
 	return al_strdup(arena, word.data ? word.data : "");
 }
 
-char **al_words_split(struct al_arena *arena, const char *text)
+/* The words of a command line as a shell takes them, ended by NULL: quotes and backslashes are
+ * resolved. */
+static char **split(struct al_arena *arena, const char *text)
 {
 	char **words = NULL, *word;
 	size_t n = 0, room = 0;
@@ -48,7 +50,7 @@ char **al_words_split(struct al_arena *arena, const char *text)
 bool al_question_read(struct al_arena *arena, const char *text, struct al_question *out,
 	struct al_error *err)
 {
-	char **words = al_words_split(arena, text), **cut = al_words_split(arena, text);
+	char **words = split(arena, text), **cut = split(arena, text);
 	const size_t at = *words && strcmp(*words, "attnledger") == 0;
 	int n = 0;
 

@@ -11,10 +11,6 @@ struct al_question {
 	struct al_command_line line; /* of copies of the words */
 };
 
-/* The words of a command line as a shell takes them, ended by NULL: quotes and backslashes are
- * resolved. */
-char **al_words_split(struct al_arena *arena, const char *text);
-
 /* Fails where the command isn't one whose answers are numbers. */
 bool al_question_read(struct al_arena *arena, const char *text, struct al_question *out,
 	struct al_error *err) AL_MUST_CHECK;
