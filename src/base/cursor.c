@@ -49,12 +49,10 @@ bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char 
 
 bool al_cursor_u32(struct al_cursor *cursor, uint32_t *out, const char *what, struct al_error *err)
 {
-	*out = 0;
 	return al_cursor_take(cursor, out, sizeof(*out), what, err);
 }
 
 bool al_cursor_u64(struct al_cursor *cursor, uint64_t *out, const char *what, struct al_error *err)
 {
-	*out = 0;
 	return al_cursor_take(cursor, out, sizeof(*out), what, err);
 }
