@@ -140,7 +140,6 @@ static bool open_converted(struct al_draft *draft, const struct al_drafting *fro
 	options.check = open_written;
 	options.context = &opening;
 	al_table_init(&table, "draft", "");
-	al_compress_add_columns(&table);
 	const bool is_put = al_compress(from->view, &options, path, &table, NULL, err);
 	al_table_finish(&table);
 	return !is_put && draft->is_open;
