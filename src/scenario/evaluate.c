@@ -175,10 +175,6 @@ static bool include_corners(const struct al_column_kind *kind, const struct al_c
 		al_data_box_corner(place->box, corner, at);
 		if (!kind->evaluate(kind, place, cell, err))
 			return false;
-		if (cell->kind != AL_SCENARIO_NUMBER) {
-			al_interval_set_any(out);
-			return true;
-		}
 		if (corner == 0)
 			al_interval_set(out, cell->number, cell->number);
 		al_interval_include(out, cell->number);
@@ -187,7 +183,8 @@ static bool include_corners(const struct al_column_kind *kind, const struct al_c
 }
 
 /* A column of the list rises or falls all the way in each datum alone: it goes from corner to
- * corner. One that is no plain datum may have a pole where a datum is zero. */
+ * corner, and is a number at each. One that is no plain datum may have a pole where a datum is
+ * zero. */
 static bool enclose_listed(const struct al_column_kind *kind, struct al_cell_place place,
 	struct al_interval *out, struct al_error *err)
 {

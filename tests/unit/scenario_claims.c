@@ -122,6 +122,12 @@ static const struct claim_case {
 		"3", "3", "7"},
 	{"'printed': '5', 'value': 'if(x > 13/25, 7, 3)', 'with': {'x': 'd/mha/x'}", "underivable",
 		NULL, NULL, NULL},
+	/* nothing is known of the other branch, where its name has no path or no number */
+	{"'printed': '0.7', 'value': 'if(1 > 0, x, y)', 'with': {'x': 'd/mha/x'}", "underivable",
+		"0.5", "0.45", "0.55"},
+	{"'printed': '0.7', 'value': 'if(1 > 0, x, y)', 'with': {'x': 'd/mha/x', 'y': "
+	 "'d/mha/none'}",
+		"underivable", "0.5", "0.45", "0.55"},
 	{"'printed': '0.45', 'value': 'min(x, 1/2)', 'with': {'x': 'd/mha/x'}", "consistent", NULL,
 		NULL, NULL},
 	/* as sources print */
