@@ -173,13 +173,12 @@ static double width_wrapped(const struct fitting *f, const struct al_latex_part 
 	return width;
 }
 
-/* Wraps the widest texts of a part so that it fits; false where they can't be narrow enough. */
+/* Wraps the widest texts of a part so that it fits; false: they are as narrow as can be, and it
+ * doesn't. */
 static bool wrap(const struct fitting *f, const struct al_latex_part *part, double *wrap_pt)
 {
 	double low = 0, high = f->limit_pt;
 
-	if (width_wrapped(f, part, low) > f->limit_pt)
-		return false;
 	for (int i = 0; i < 30; i++) {
 		const double middle = (low + high) / 2;
 		*(width_wrapped(f, part, middle) > f->limit_pt ? &high : &low) = middle;
@@ -191,7 +190,7 @@ static bool wrap(const struct fitting *f, const struct al_latex_part *part, doub
 		if (is_text(&f->grid->columns[column]) && f->extents[column].body > most)
 			*own = *own > 0 ? fmin(*own, most) : most;
 	}
-	return true;
+	return width_wrapped(f, part, low) <= f->limit_pt;
 }
 
 /* ---- attempts ---- */
@@ -371,12 +370,8 @@ static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 	for (size_t from = n_keys; from < f->grid->n_columns;) {
 		struct al_latex_part *part = &layout->parts[layout->n_parts++];
 		from = take_part(f, n_keys, from, part);
-		if (width_of_part(f, part) > f->limit_pt && !wrap(f, part, layout->wrap_pt))
-			for (size_t i = 0; i < f->grid->n_columns; i++)
-				layout->wrap_pt[i] = is_text(&f->grid->columns[i])
-						&& f->extents[i].body > least_wrap_pt
-					? least_wrap_pt
-					: 0;
+		if (width_of_part(f, part) > f->limit_pt)
+			(void)wrap(f, part, layout->wrap_pt);
 	}
 	take(f, true, layout);
 }
