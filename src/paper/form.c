@@ -41,12 +41,11 @@ double al_paper_form_slack(const struct al_paper_grid *g, const struct al_paper_
 	return is_exact(g, r) && !is_rounded ? 0 : 1;
 }
 
-/* By how much a term may differ from what it was. */
+/* By how much a term may differ from what it was; `exact`: all of them. */
 static double rounding_of(const struct al_paper_grid *g, const struct al_paper_relation *r,
-	size_t column, const struct al_paper_number *number)
+	bool exact, size_t column, const struct al_paper_number *number)
 {
-	return is_exact(g, r) || (r->has_counts && g->columns[column].is_integral) ? 0
-										   : number->half;
+	return exact || (r->has_counts && g->columns[column].is_integral) ? 0 : number->half;
 }
 
 static double apply(enum al_paper_form form, double a, double b)
@@ -79,6 +78,7 @@ static double apply(enum al_paper_form form, double a, double b)
 static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation *r, size_t row,
 	struct al_paper_range *out)
 {
+	const bool exact = is_exact(g, r);
 	double n = 0;
 
 	*out = (struct al_paper_range){0, 0};
@@ -88,8 +88,9 @@ static bool sum_up(const struct al_paper_grid *g, const struct al_paper_relation
 			continue;
 		if (number->half == 0)
 			return false;
-		out->low += number->value - rounding_of(g, r, k, number);
-		out->high += number->value + rounding_of(g, r, k, number);
+		const double half = rounding_of(g, r, exact, k, number);
+		out->low += number->value - half;
+		out->high += number->value + half;
 		n++;
 	}
 	if (r->form == AL_FORM_MEAN && n > 1) {
@@ -118,9 +119,11 @@ bool al_paper_form_expect(const struct al_paper_grid *g, const struct al_paper_r
 	if (r->form >= AL_FORM_SUM)
 		return sum_up(g, r, row, out);
 	const struct al_paper_number *a = first_of(g, r, row), *b = base_of(g, r, row);
-	const double half_a = rounding_of(g, r, r->a, a),
-		     low = al_paper_form_has_factor(r) ? r->factor.low
-						       : b->value - rounding_of(g, r, r->b, b),
+	const bool exact = is_exact(g, r);
+	const double half_a = rounding_of(g, r, exact, r->a, a),
+		     low = al_paper_form_has_factor(r)
+		? r->factor.low
+		: b->value - rounding_of(g, r, exact, r->b, b),
 		     high = al_paper_form_has_factor(r) ? r->factor.high : 2 * b->value - low;
 	if (a->half == 0 || b->half == 0
 		|| (r->bases
@@ -149,12 +152,13 @@ static bool is_far_from_1(const struct al_paper_relation *r)
 
 static bool fit_share(const struct al_paper_grid *g, struct al_paper_relation *r)
 {
+	const bool exact = is_exact(g, r);
 	double sum = 0, half = 0;
 
 	for (size_t i = 0; i < g->n_rows; i++)
 		if (!g->is_summary[i]) {
 			sum += al_paper_grid_at(g, i, r->a)->value;
-			half += rounding_of(g, r, r->a, al_paper_grid_at(g, i, r->a));
+			half += rounding_of(g, r, exact, r->a, al_paper_grid_at(g, i, r->a));
 		}
 	r->factor = (struct al_paper_range){100 / (sum + half), 100 / (sum - half)};
 	return half < 0.05 * sum && is_far_from_1(r);
@@ -197,6 +201,7 @@ static void find_plain(const struct al_paper_grid *g, struct al_paper_relation *
 /* The factors of the first row that all others allow, but for those that allow none. */
 bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *r, size_t first)
 {
+	const bool exact = is_exact(g, r);
 	size_t n = 0, n_other = 0;
 
 	if (r->form == AL_FORM_SHARE)
@@ -206,7 +211,7 @@ bool al_paper_form_fit(const struct al_paper_grid *g, struct al_paper_relation *
 	for (size_t i = first; i < g->n_rows && n_other <= 2; i++) {
 		const struct al_paper_number *a = al_paper_grid_at(g, i, r->a),
 					     *t = al_paper_grid_at(g, i, r->t);
-		const double half = rounding_of(g, r, r->a, a);
+		const double half = rounding_of(g, r, exact, r->a, a);
 		const bool is_multiple = r->form == AL_FORM_MULTIPLE;
 		if (a->value <= a->half || t->value <= t->half || g->is_summary[i])
 			continue;
