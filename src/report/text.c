@@ -163,8 +163,6 @@ static size_t take_next(const struct sheet *sheet, struct part *part, size_t nex
 		is_first = false;
 	}
 	lay_out(sheet, part);
-	while (next < sheet->table->n_columns && columns[next].is_key)
-		next++;
 	return next;
 }
 
