@@ -34,17 +34,12 @@ static const char *elements_text(struct al_arena *arena, const struct al_paper_s
 	return s->n_cached > 1 ? al_format(arena, "(%s)", text) : text;
 }
 
-static double bytes_of(const struct al_deriving *d, const struct al_paper_cell *cell)
-{
-	return cell->bytes > 0 ? cell->bytes : d->fit.reading.bytes;
-}
-
 static const char *cache_text(const struct al_deriving *d, const struct al_paper_cell *cell)
 {
 	const struct al_paper_reading *r = &d->fit.reading;
 	const char *each = al_format(d->arena, "%s x %g B",
 		elements_text(d->arena, cell->subject, al_paper_tokens_of(cell, r)),
-		bytes_of(d, cell));
+		al_paper_bytes_of(cell, r));
 
 	return cell->batch > 1
 		? al_format(d->arena, "%s x %s sequences", each, count_text(d->arena, cell->batch))
@@ -55,6 +50,7 @@ const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_
 {
 	const struct al_paper_subject *s = cell->subject;
 	struct al_arena *arena = d->arena;
+	const double bytes = al_paper_bytes_of(cell, &d->fit.reading);
 	const char *unit = cell->unit ? cell->unit : "";
 	const char *result = al_format(arena, "%.*f%s%s", cell->digits + 1, cell->right,
 		*unit ? " " : "", unit);
@@ -63,12 +59,11 @@ const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_
 	case AL_MEANS_CACHE:
 		return al_format(arena, "%s = %s", cache_text(d, cell), result);
 	case AL_MEANS_CACHE_OF_TOKEN:
-		return al_format(arena, "%s x %g B = %s", elements_text(arena, s, 0),
-			d->fit.reading.is_elements && !cell->unit ? 1 : bytes_of(d, cell), result);
+		return al_format(arena, "%s%s = %s", elements_text(arena, s, 0),
+			bytes > 0 ? al_format(arena, " x %g B", bytes) : "", result);
 	case AL_MEANS_WEIGHTS:
 		return al_format(arena, "%s parameters x %g B = %s",
-			count_text(arena, s->totals[AL_TOTAL_PARAMETERS]), bytes_of(d, cell),
-			result);
+			count_text(arena, s->totals[AL_TOTAL_PARAMETERS]), bytes, result);
 	case AL_MEANS_TOTAL:
 		return al_format(arena, "%s has %s", s->title,
 			count_text(arena, al_paper_total_of(cell, &d->fit.reading)));
@@ -202,7 +197,8 @@ static const char *list_assumptions(const struct al_deriving *d)
 	const struct al_paper_cell *first = d->cells[0];
 	const struct al_paper_reading *r = &d->fit.reading;
 	const bool has_tokens = first->meaning == AL_MEANS_CACHE;
-	const bool has_bytes = first->meaning >= AL_MEANS_WEIGHTS;
+	const bool has_bytes = first->meaning >= AL_MEANS_WEIGHTS
+		&& al_paper_bytes_of(first, r) > 0;
 	AL_TEXT(out);
 
 	if (has_tokens && first->tokens > 0)

@@ -55,10 +55,17 @@ double al_paper_total_of(const struct al_paper_cell *cell, const struct al_paper
 	return total > 0 && reading->is_gated ? total + s->gates : total;
 }
 
+double al_paper_bytes_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
+{
+	if (reading->is_elements && !is_of_bytes(cell))
+		return 0;
+	return cell->bytes > 0 ? cell->bytes : reading->bytes;
+}
+
 double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
 {
 	const struct al_paper_subject *s = cell->subject;
-	const double bytes = cell->bytes > 0 ? cell->bytes : reading->bytes;
+	const double bytes = al_paper_bytes_of(cell, reading);
 
 	switch (cell->meaning) {
 	case AL_MEANS_SIZE:
@@ -77,11 +84,7 @@ double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_re
 				/ factor_of(cell, reading)
 			: 0;
 	case AL_MEANS_CACHE_OF_TOKEN:
-		return per_token(cell,
-			       is_of_bytes(cell)	      ? bytes
-				       : reading->is_elements ? 1
-							      : bytes)
-			/ factor_of(cell, reading);
+		return per_token(cell, bytes > 0 ? bytes : 1) / factor_of(cell, reading);
 	default:
 		return 0;
 	}

@@ -32,6 +32,9 @@ struct al_paper_fit {
 /* The parameters that a cell of them is of; 0: they aren't known. */
 double al_paper_total_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
 
+/* Of each number that a cell counts; 0: it counts numbers, not bytes. */
+double al_paper_bytes_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
+
 /* What the cell's number would be, in its unit; 0: it can't be derived. */
 double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_reading *reading);
 
