@@ -52,7 +52,9 @@ const char *al_deriving_text(const struct al_deriving *d, const struct al_paper_
 	struct al_arena *arena = d->arena;
 	const double bytes = al_paper_bytes_of(cell, &d->fit.reading);
 	const char *unit = cell->unit ? cell->unit : "";
-	const char *result = al_format(arena, "%.*f%s%s", cell->digits + 1, cell->right,
+	const char *power = cell->scale > 1 ? al_format(arena, " x 10^%.0f", log10(cell->scale))
+					    : "";
+	const char *result = al_format(arena, "%.*f%s%s%s", cell->digits + 1, cell->right, power,
 		*unit ? " " : "", unit);
 
 	switch (cell->meaning) {

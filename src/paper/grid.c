@@ -139,7 +139,7 @@ static void read_number(struct al_paper_grid *g, const char *text, struct al_pap
 	if (!read_quantity(text + sign, out)) {
 		if (!al_paper_cell_number(g->arena, text + sign, &cell))
 			return;
-		const double scale = (double)al_unit_factor(cell.unit);
+		const double scale = (double)al_unit_factor(cell.unit) * cell.scale;
 		out->value = cell.value * scale;
 		out->half = cell.half * scale;
 		out->digits = cell.digits;

@@ -77,8 +77,8 @@ static void explain(struct linter *l, const struct al_paper_site *site, mpq_srcp
 	const char *unit = printed->unit ? printed->unit : site->unit;
 	const struct al_paper_suspect suspect = {.printed = site->printed,
 		.value = mpq_get_d(printed->first),
-		.right = mpq_get_d(value),
-		.half = 0.5 * pow(10, -printed->digits) * (double)printed->scale,
+		.right = mpq_get_d(value) / (double)printed->scale,
+		.half = 0.5 * pow(10, -printed->digits),
 		.digits = printed->digits,
 		.unit = unit,
 		.is_unit_known = l->options->gb != AL_GB_ANY,
@@ -125,7 +125,7 @@ static void read_verdict(struct linter *l, size_t index)
 	const bool is_wrong = finding.verdict == al_verdict_names[AL_INCONSISTENT];
 	l->counts->verdicts[is_contradicted && !is_wrong ? AL_CONSISTENT : verdict]++;
 	al_paper_findings_add(&l->findings, finding);
-	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
+	if (is_number && printed.scale == 1 && value->kind == AL_CELL_EXACT && site->is_of_ledger)
 		add_truth(l, site, value->exact, &printed, is_wrong);
 }
 

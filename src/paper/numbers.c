@@ -41,7 +41,7 @@ static const char *read_power(struct al_arena *arena, const char *text)
 
 	if (!sign || al_read_digits(sign + 1, &exponent) != strlen(sign + 1) || exponent > 63)
 		return NULL;
-	if (times && al_number_length(text) == (size_t)(times - text) && exponent <= 18)
+	if (times)
 		return al_format(arena, "%.*se%lld", (int)(times - text), text,
 			(long long)exponent);
 	return al_read_digits(text, &base) == (size_t)(sign - text)
@@ -62,7 +62,7 @@ char *al_paper_without(struct al_arena *arena, const char *text, char c)
 
 const char *al_paper_number(struct al_arena *arena, const char *cell)
 {
-	const char *digits = cell + strspn(cell, "~");
+	const char *digits = cell + strspn(cell, "~ ");
 	const size_t n = al_number_length(digits);
 	struct al_printed printed;
 

@@ -10,14 +10,15 @@ static bool is_of_bytes(const struct al_paper_cell *cell)
 			|| strcmp(cell->unit, "bytes") == 0);
 }
 
-/* Of the printed unit: 10^9 of GB, or 2^30. */
+/* Of the printed unit: 10^9 of GB, or 2^30; and the power of ten. */
 static double factor_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
 {
 	static const char *const units[] = {"kB", "MB", "GB", "TB"};
 	const int found = cell->unit ? al_find_name(cell->unit, units, 4) : -1;
 
-	return found >= 0 && reading->is_binary ? exp2(10 * (found + 1))
-						: (double)al_unit_factor(cell->unit);
+	return cell->scale
+		* (found >= 0 && reading->is_binary ? exp2(10 * (found + 1))
+						    : (double)al_unit_factor(cell->unit));
 }
 
 double al_paper_tokens_of(const struct al_paper_cell *cell, const struct al_paper_reading *reading)
@@ -69,7 +70,7 @@ double al_paper_value(const struct al_paper_cell *cell, const struct al_paper_re
 
 	switch (cell->meaning) {
 	case AL_MEANS_SIZE:
-		return s->sizes[cell->size];
+		return s->sizes[cell->size] / cell->scale;
 	case AL_MEANS_TOTAL:
 		return al_paper_total_of(cell, reading) / factor_of(cell, reading);
 	case AL_MEANS_WEIGHTS:

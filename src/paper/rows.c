@@ -275,7 +275,7 @@ static void add_cell(struct al_paper_sheet *s, const struct row *row, size_t ind
 	enum { MOST_CELLS = 4000 };
 	const struct al_paper_head *head = &s->heads[column];
 	const char *text = al_paper_row_text(row->row, column);
-	struct al_paper_cell cell = {0};
+	struct al_paper_cell cell = {.scale = 1};
 	const bool is_mixed = head->facts.has_several_tokens || head->facts.has_several_formats
 		|| head->facts.has_several_batches || head->facts.is_shared || s->facts.is_shared;
 

@@ -18,7 +18,8 @@ bool al_paper_cell_number(struct al_arena *arena, const char *text, struct al_pa
 	out->printed = text;
 	out->value = mpq_get_d(printed.first);
 	out->digits = printed.digits;
-	out->half = 0.5 * pow(10, -printed.digits) * (double)printed.scale;
+	out->half = 0.5 * pow(10, -printed.digits);
+	out->scale = (double)printed.scale;
 	out->unit = printed.unit;
 	return out->value > 0;
 }

@@ -8,6 +8,7 @@ struct al_paper_cell {
 	size_t line, row, column;
 	const char *printed;
 	double value, half; /* half: of the last printed digit */
+	double scale; /* 10^9 of 3.2e9, whose value is 3.2 */
 	int digits;
 	const char *unit; /* its own, else the column's, else the caption's */
 	enum al_meaning meaning;
