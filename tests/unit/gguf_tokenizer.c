@@ -485,35 +485,63 @@ static void add_pairs(struct metadata *m)
 	put_text(m, "a b");
 }
 
-/* Of bytes that the vocabulary lacks, where no token is the unknown one. What begins a text may be
- * token 0. */
-static void names_what_has_no_token(void **state)
+static void add_tokens(struct metadata *m, const char *model)
 {
-	struct metadata m = {.n = 0};
+	add_text(m, "model", model);
+	begin_list(m, "tokens", TEXT, 2);
+	put_text(m, "a");
+	put_text(m, "b");
+}
+
+/* The known text's tokens, first and last; of the other text, the character that has none. */
+static void check_missing(struct metadata *m, const char *known, const int32_t tokens_of_known[2],
+	const char *other, const char *missing)
+{
 	struct al_checkpoint checkpoint;
 	struct al_tokenizer tokenizer;
 	struct al_tokens tokens;
 	struct al_error err = {0};
 	char path[256];
 
+	write_file(m, path);
+	must(al_checkpoint_open(&checkpoint, path, &err), &err);
+	must(al_tokenizer_open(&tokenizer, &checkpoint, 0, &err), &err);
+	al_tokens_init(&tokens);
+	must(al_tokenizer_encode(&tokenizer, known, strlen(known), &tokens, &err), &err);
+	assert_int_equal(tokens.begin[1], 2);
+	assert_memory_equal(tokens.items, tokens_of_known, 2 * sizeof(*tokens.items));
+	assert_false(al_tokenizer_encode(&tokenizer, other, strlen(other), &tokens, &err));
+	assert_non_null(strstr(err.message, missing));
+	assert_non_null(strstr(err.message, "there is no unknown token"));
+	al_tokens_finish(&tokens);
+	al_tokenizer_finish(&tokenizer);
+	al_checkpoint_close(&checkpoint);
+	*m = (struct metadata){.n = 0};
+	al_text_init(&m->pairs);
+}
+
+/* Of bytes that the vocabulary lacks, where no token is the unknown one. What begins a text may be
+ * token 0. */
+static void names_what_has_no_token(void **state)
+{
+	struct metadata m = {.n = 0};
+
 	(void)state;
 	al_text_init(&m.pairs);
 	add_pairs(&m);
 	add_flag(&m, "add_bos_token", true);
 	add_number(&m, "bos_token_id", 0);
-	write_file(&m, path);
+	check_missing(&m, "ab", (int32_t[]){0, 2}, "c", "\"c\"");
+	add_tokens(&m, "llama");
+	begin_list(&m, "scores", F32, 2);
+	put_u32(&m, 0);
+	put_u32(&m, 0);
+	begin_pair(&m, "unknown_token_id", I32);
+	put_u32(&m, (uint32_t)-1);
+	add_flag(&m, "add_bos_token", false);
+	add_flag(&m, "add_space_prefix", false);
+	check_missing(&m, "ba", (int32_t[]){1, 0}, "a\xc3\xa9", "\"\xc3\xa9\"");
 	al_text_finish(&m.pairs);
-	must(al_checkpoint_open(&checkpoint, path, &err), &err);
-	must(al_tokenizer_open(&tokenizer, &checkpoint, 0, &err), &err);
-	al_tokens_init(&tokens);
-	must(al_tokenizer_encode(&tokenizer, "ab", 2, &tokens, &err), &err);
-	assert_int_equal(tokens.begin[1], 2);
-	assert_true(tokens.items[0] == 0 && tokens.items[1] == 2);
-	assert_false(al_tokenizer_encode(&tokenizer, "c", 1, &tokens, &err));
-	assert_non_null(strstr(err.message, "there is no unknown token"));
-	al_tokens_finish(&tokens);
-	al_tokenizer_finish(&tokenizer);
-	al_checkpoint_close(&checkpoint);
 }
 
 /* ---- refusals ---- */
@@ -533,14 +561,6 @@ static void refuse(struct metadata *m, const char *expected)
 	al_checkpoint_close(&checkpoint);
 	*m = (struct metadata){.n = 0};
 	al_text_init(&m->pairs);
-}
-
-static void add_tokens(struct metadata *m, const char *model)
-{
-	add_text(m, "model", model);
-	begin_list(m, "tokens", TEXT, 2);
-	put_text(m, "a");
-	put_text(m, "b");
 }
 
 static void refuses_what_it_cannot_tell(void **state)
