@@ -29,7 +29,7 @@ static void add_to_total(struct total *t, const struct al_table *table, size_t r
 		&& al_table_number(table, row, "saving", &saving)
 		&& al_table_number(table, row, "cache_saving", &cache));
 	t->parameters += parameters;
-	t->before += saving < 100 ? parameters / (1 - saving / 100) : parameters;
+	t->before += parameters / (1 - saving / 100);
 	t->cache_saving += cache;
 	t->n_modules++;
 	for (int i = 0; i < N_ERRORS; i++) {
@@ -46,7 +46,7 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 
 	for (int i = 0; i < N_NAMES; i++)
 		al_cell_copy(out, cell++, &table->rows[row][al_table_find_column(table, named[i])]);
-	al_cell_set_real(cell++, t->before > 0 ? 100 * (1 - t->parameters / t->before) : 0);
+	al_cell_set_real(cell++, 100 * (1 - t->parameters / t->before));
 	al_cell_set_real(cell, t->cache_saving / (double)t->n_modules);
 	for (int i = 0; i < N_ERRORS; i++) {
 		const int column = al_table_find_column(out, errors[i]);
@@ -90,7 +90,7 @@ void al_conversion_total(struct al_table *out, const struct al_table *table)
 
 /* ---- the summary ---- */
 
-/* The largest of the errors; 1 where there is none. */
+/* The largest of the errors; NaN where there is none. */
 static double worst(const struct al_table *table, size_t row)
 {
 	double largest = NAN, error;
@@ -98,7 +98,7 @@ static double worst(const struct al_table *table, size_t row)
 	for (int i = 0; i < N_ERRORS; i++)
 		if (al_table_number(table, row, errors[i], &error))
 			largest = fmax(largest, error);
-	return isnan(largest) ? 1 : largest;
+	return largest;
 }
 
 /* Rounding of numbers in single precision stays below. */

@@ -29,11 +29,11 @@ static bool scale_vectors(struct al_matrix vectors, const double *values, double
 {
 	double least = values[vectors.cols - 1], largest = values[0];
 
-	if (least < -tolerance * fabs(largest))
+	if (least < -tolerance * largest)
 		return al_fail(err, AL_EINPUT,
 			"not positive semidefinite: eigenvalues from %g to %g", least, largest);
 	for (size_t j = 0; j < vectors.cols; j++) {
-		double scale = values[j] > 0 ? sqrt(sqrt(values[j])) : 0;
+		const double scale = sqrt(sqrt(fmax(values[j], 0)));
 		for (size_t i = 0; i < vectors.rows; i++)
 			vectors.data[i + j * vectors.ld] *= scale;
 	}

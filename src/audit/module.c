@@ -251,7 +251,7 @@ static bool add_part(struct al_audit_module *module, struct part *part, struct a
 static struct al_view shape_of(const struct al_factor *factor)
 {
 	return (struct al_view){NULL, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
-		factor->rows ? (size_t)factor->rows : 1};
+		(size_t)factor->rows};
 }
 
 static size_t heads_a_part(const struct al_attention *a)

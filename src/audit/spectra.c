@@ -145,8 +145,7 @@ bool al_weigh_gram(struct al_view gram, struct al_view weights, size_t width, st
  * nearly all squares, whose products are sums of one sign. */
 static double margin_of(struct al_matrix values)
 {
-	const double squares = al_inner(al_view(values), al_view(values));
-	const double first = values.rows ? values.data[0] : 0;
+	const double squares = al_inner(al_view(values), al_view(values)), first = values.data[0];
 
 	return 5e-7 + (squares > 0 ? 1e-5 * first * first / squares : 0);
 }

@@ -9,7 +9,7 @@
 /* How many singular values count. */
 static size_t count_directions(const double *values, size_t n, size_t rows, double unit)
 {
-	double least = n ? values[0] * al_direction_tolerance(rows, unit) : 0;
+	const double least = values[0] * al_direction_tolerance(rows, unit);
 	size_t rank = 0;
 
 	while (rank < n && values[rank] > least)
@@ -113,8 +113,7 @@ static bool judge_evenness(void *context, size_t head, struct al_error *err)
 
 	if (!values || (r.rows == r.cols && !al_singular_values(r, values, err)))
 		return false;
-	work->is_even[head] = r.rows == r.cols && r.cols > 0
-		&& values[r.cols - 1] > least * values[0];
+	work->is_even[head] = r.rows == r.cols && values[r.cols - 1] > least * values[0];
 	return true;
 }
 

@@ -93,8 +93,7 @@ void al_mask_tokens(struct al_masked *out, struct al_arena *arena, const struct 
 		out->targets[i] = -1;
 	for (size_t i = 0; i < all->n_sequences; i++) {
 		const size_t begin = all->begin[i], n = all->begin[i + 1] - begin;
-		const size_t middle = n > 0 ? (n - 1) / 2 : 0;
-		for (size_t j = al_least(middle, AL_MASK_FIRST); j > 0 && j + 1 < n;
+		for (size_t j = al_least((n - 1) / 2, AL_MASK_FIRST); j > 0 && j + 1 < n;
 			j += AL_MASK_EVERY, out->n++) {
 			out->targets[begin + j] = all->tokens[begin + j];
 			tokens[begin + j] = mask;
