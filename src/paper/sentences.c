@@ -35,8 +35,7 @@ static void read_sentence(struct reader *r)
 	s->n = 0;
 	if (r->n_words < MOST_KEPT_WORDS)
 		return;
-	al_arena_finish(&r->words);
-	al_arena_init(&r->words);
+	al_arena_clear(&r->words);
 	r->sentence = (struct al_sentence){.vocabulary = s->vocabulary};
 	r->operands.n = 0;
 	r->n_words = 0;
