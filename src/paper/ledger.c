@@ -17,13 +17,12 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 		return false;
 	const struct al_item *own = al_json_get(doc.root, "claims");
 	const char *place = (own ? own : doc.root)->place + 1;
-	const char *comma = *claims && al_json_size(own ? own : doc.root) > 0 ? "," : "";
 
 	al_text_add_bytes(out, doc.text, (size_t)(place - doc.text));
 	if (own)
-		al_text_addf(out, "%s%s", claims, comma);
-	else if (*claims)
-		al_text_addf(out, "\"claims\":[%s]%s", claims, comma);
+		al_text_addf(out, "%s%s", claims, al_json_size(own) > 0 ? "," : "");
+	else
+		al_text_addf(out, "\"claims\":[%s],", claims); /* a scenario has a title */
 	al_text_add(out, place);
 	return true;
 }
