@@ -44,6 +44,14 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	}
 	if (strcmp(reference->symbol, "broken") == 0)
 		return al_fail(err, AL_ESYSTEM, "the scope is broken");
+	if (strcmp(reference->symbol, "half") == 0) {
+		mpq_t half;
+		mpq_init(half);
+		mpq_set_ui(half, 1, 2);
+		al_value_set_exact(out, half);
+		mpq_clear(half);
+		*found = true;
+	}
 	for (size_t i = 0; i < N_OF(numbers); i++)
 		if (strcmp(reference->symbol, numbers[i].name) == 0) {
 			*found = true;
@@ -501,6 +509,7 @@ static void substitutes_in_the_text(void **state)
 	static const char *const cases[][2] = {
 		{"d_model * n_heads*d_head", "768 * 12*64"},
 		{"(zero - n_heads)^2", "(0 - 12)^2"},
+		{"d_head^half", "64^(1/2)"},
 		{"if(layer_types[layer] == 'full', d_head, nobody)",
 			"if('window' == 'full', 64, nobody)"},
 		{"7", "7"},

@@ -184,6 +184,10 @@ static void prints_latex(void **state)
 			"\\mathrm{a\\_b} \\text{ and } n > 2 \\\\ 0 & \\text{if } kind = "
 			"\\mathrm{a\\_b} "
 			"\\text{ and } n \\le 2 \\\\ 0 & \\text{otherwise} \\end{cases}"},
+		{"if(kind == '^\\~', 1, 0)",
+			"\\begin{cases} 1 & \\text{if } kind = "
+			"\\mathrm{{\\wedge}{\\backslash}{\\sim}} \\\\ "
+			"0 & \\text{otherwise} \\end{cases}"},
 	};
 
 	for (size_t i = 0; i < N_OF(cases); i++) {
