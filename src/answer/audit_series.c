@@ -225,8 +225,11 @@ static bool find_behavior(struct al_running *running, const struct al_watch *wat
 
 static bool evaluate(struct series *s, struct step *step, struct al_error *err)
 {
-	struct al_opened_checkpoint *opened = al_session_checkpoint(s->session, &s->asked.layout,
-		step->path, s->config, true, err);
+	struct al_layout_options layout = s->asked.layout;
+
+	layout.runs = true;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(s->session, &layout, step->path,
+		s->config, true, err);
 	struct al_running *running = opened
 		? al_session_running(s->session, &opened->view, s->input, err)
 		: NULL;
@@ -250,13 +253,11 @@ static bool evaluate_all(struct series *s, struct al_error *err)
 {
 	bool ok = true;
 
-	s->asked.layout.runs = true;
 	for (size_t i = 0; ok && i < s->n; i++) {
 		const struct al_arena_deferred *mark = s->session->arena.deferred;
 		ok = evaluate(s, &s->steps[i], err);
 		al_arena_settle(&s->session->arena, mark);
 	}
-	s->asked.layout.runs = false;
 	return ok;
 }
 
