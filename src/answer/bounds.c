@@ -57,7 +57,6 @@ static mpq_srcptr count_forward(struct al_request *q)
 
 	basis.per = AL_BASIS_WHOLE;
 	ask.basis = &basis;
-	ask.configured = &q->variants.items[0];
 	if (!al_request_number(q, "batch", 1, 0, &batch, NULL) || batch == 0)
 		return NULL;
 	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, NULL);

@@ -149,14 +149,15 @@ static bool find_model(const struct comparison *c, const struct al_fit_options *
 	struct al_error *err)
 {
 	const struct al_log_fact *model = al_log_find(&c->facts, "model");
+	const char *word = model ? model->text : "";
 	struct al_error unknown = {0};
 
 	*out = al_session_word(c->session, 0);
-	for (const char *at = model ? model->text : NULL; at && !*out;
-		at = *at ? strchr(at + 1, '/') : NULL) {
-		const char *word = at + (at > model->text);
+	while (*word && !*out) {
 		if (al_ask_request(c->session, &o->asked, word, false, &unknown))
 			*out = word;
+		word += strcspn(word, "/");
+		word += *word == '/';
 	}
 	return *out
 		|| al_fail(err, AL_EINPUT,

@@ -336,11 +336,9 @@ bool al_read_component(void *context, const struct al_item *member, void *out, s
 		return al_json_fail(reader->doc, member, err,
 			"a family with components can't be a component itself");
 	component->component = (enum al_component)index;
-	component->prefix = "";
+	component->prefix = component->names = "";
 	if (!al_read_record(reader, &component_record, member, component, err))
 		return false;
-	if (!component->names)
-		component->names = "";
 	if (!component->head_names)
 		component->head_names = component->names;
 	if (!component->mtp_names)
