@@ -178,7 +178,8 @@ void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value
 
 void al_cell_set_real(struct al_cell *cell, double value)
 {
-	*cell = (struct al_cell){.kind = AL_CELL_REAL, .real = value};
+	*cell = isnan(value) ? (struct al_cell){.kind = AL_CELL_MISSING}
+			     : (struct al_cell){.kind = AL_CELL_REAL, .real = value};
 }
 
 void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_cell *from)
@@ -233,8 +234,7 @@ static void set_member(struct al_table *table, struct al_cell *cell, enum al_mem
 		al_cell_set_int(table, cell, (int64_t) * (const size_t *)member);
 		break;
 	case AL_MEMBER_REAL:
-		if (!isnan(*(const double *)member))
-			al_cell_set_real(cell, *(const double *)member);
+		al_cell_set_real(cell, *(const double *)member);
 		break;
 	case AL_MEMBER_EXACT:
 		al_cell_set_exact(table, cell, member);

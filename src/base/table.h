@@ -214,7 +214,7 @@ void al_cell_set_latex(struct al_table *table, struct al_cell *cell, const char 
 	const char *latex);
 void al_cell_set_exact(struct al_table *table, struct al_cell *cell, mpq_srcptr value);
 void al_cell_set_int(struct al_table *table, struct al_cell *cell, int64_t value);
-void al_cell_set_real(struct al_cell *cell, double value);
+void al_cell_set_real(struct al_cell *cell, double value); /* NaN: the cell is missing */
 
 /* The same number (with its spread and its digits) or text; a missing cell stays as it is. */
 void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_cell *from);

@@ -107,7 +107,7 @@ static bool read_exact(struct parser *p, const struct al_item *node, const char 
 static bool read_object(struct parser *p, const struct al_item *node, struct al_cell *cell,
 	struct al_error *err)
 {
-	static const char *const reals[] = {"nan", "inf", "-inf"};
+	static const char *const reals[] = {"inf", "-inf"};
 	const char *text = NULL, *title = NULL, *exact = NULL, *real = NULL;
 
 	if (!ONLY(p, node, err, "text", "title", "exact", "real")
@@ -124,7 +124,7 @@ static bool read_object(struct parser *p, const struct al_item *node, struct al_
 		al_cell_set_titled(p->table, cell, text, title);
 	else
 		return al_json_fail(p->doc, node, err,
-			"expected \"exact\", \"real\" (nan, inf or -inf), or \"text\" and "
+			"expected \"exact\", \"real\" (inf or -inf), or \"text\" and "
 			"\"title\"");
 	return true;
 }
@@ -284,7 +284,7 @@ static void add_cell(struct al_text *out, const struct al_cell *cell)
 		break;
 	case AL_CELL_REAL:
 		al_text_addf(out, isfinite(cell->real) ? "%.17g" : "{\"real\": \"%g\"}",
-			isnan(cell->real) ? fabs(cell->real) : cell->real);
+			cell->real);
 		break;
 	}
 }

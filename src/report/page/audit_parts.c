@@ -42,12 +42,6 @@ static const char *const costs_of_drop[] = {"loss_increase", "loss_increase_erro
 static const char *const doing_of_drop[] = {"doing", "alike", "logit_correlation", "output_cka",
 	NULL};
 
-static void set_cosine(struct al_cell *cell, double cosine)
-{
-	if (!isnan(cosine))
-		al_cell_set_real(cell, cosine);
-}
-
 static void set_nearest(struct al_table *out, struct al_cell *cell,
 	const struct al_page_heads *heads, const struct al_page_module *m, size_t head)
 {
@@ -56,8 +50,8 @@ static void set_nearest(struct al_table *out, struct al_cell *cell,
 	if (nearest < 0)
 		return;
 	al_cell_set_int(out, cell++, nearest);
-	set_cosine(cell++, m->scores[head * m->n + (size_t)nearest]);
-	set_cosine(cell, m->values[head * m->n + (size_t)nearest]);
+	al_cell_set_real(cell++, m->scores[head * m->n + (size_t)nearest]);
+	al_cell_set_real(cell, m->values[head * m->n + (size_t)nearest]);
 }
 
 static void add_cosine(struct al_text *out, const char *before, double cosine)
