@@ -211,7 +211,7 @@ bool al_ledger_count(struct al_ledger *ledger, enum al_count count, mpq_t out,
 
 enum al_measure {
 	AL_PARAMETERS, /* trained numbers */
-	AL_WEIGHTS,
+	AL_WEIGHTS, /* and so on, as enum al_memory_state begins */
 	AL_GRADIENTS,
 	AL_OPTIMIZER,
 	AL_ACTIVATIONS,

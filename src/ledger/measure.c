@@ -362,8 +362,8 @@ static bool measure_any(struct al_ledger *ledger, enum al_measure measure,
 	if (measure == AL_PARAMETERS)
 		return al_ledger_count(ledger, AL_COUNT_PARAMETERS, out, err);
 	if (measure >= AL_WEIGHTS && measure <= AL_OPTIMIZER)
-		return add_state(ledger, recipe,
-			(enum al_memory_state)(measure - AL_WEIGHTS + AL_STATE_WEIGHTS), out, err);
+		return add_state(ledger, recipe, (enum al_memory_state)(measure - AL_WEIGHTS), out,
+			err);
 	if (measure == AL_CACHE)
 		return add_cached(ledger, out, err);
 	if (measure == AL_CACHE_BYTES)
