@@ -22,11 +22,6 @@ const char *al_printable(struct al_arena *arena, const char *text)
 /* The shortest of 15 to 17 digits that reads back as the same number. */
 static const char *real_text(struct al_arena *arena, double value)
 {
-	if (isnan(value))
-		return "nan";
-	if (isinf(value))
-		return value < 0 ? "-inf" : "inf";
-
 	for (int digits = 15; digits < 17; digits++) {
 		const char *text = al_format(arena, "%.*g", digits, value);
 		if (!islessgreater(strtod(text, NULL), value))

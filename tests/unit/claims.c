@@ -150,7 +150,7 @@ static void cells_are_named(void **state)
 	assert_string_equal(CELL(1, "bytes"), "1.00 KiB");
 	assert_string_equal(CELL(0, "n"), "2,469,134");
 	assert_string_equal(CELL(2, "n"), "");
-	assert_string_equal(CELL(0, "share"), "nan");
+	assert_string_equal(CELL(0, "share"), "");
 	assert_string_equal(CELL(0, "none"), "");
 	assert_string_equal(al_claim_cell_as(&arena, &table, 2, "n", "x"), "");
 	assert_string_equal(al_claim_cell_as(&arena, &table, 2, "none", "x"), "");

@@ -1,6 +1,7 @@
 /* Outputs: whole or not at all, whoever interrupts; and sources that shrink. */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -124,6 +125,7 @@ static void links_in_a_circle_are_an_error(void **state)
 	assert_false(al_file_write(place->file, "new", 3, &err));
 	assert_int_equal(err.status, AL_ESYSTEM);
 	assert_non_null(strstr(err.message, "answer: can't write: "));
+	assert_non_null(strstr(err.message, strerror(ELOOP)));
 	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 

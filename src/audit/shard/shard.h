@@ -21,7 +21,7 @@
  *     }
  *
  * A cell is null where it is missing, a text, {"text": "...", "title": "..."}, {"exact": "1/3"}, a
- * double (as many digits as give it back), {"real": "nan"}, "inf" or "-inf". */
+ * double (as many digits as give it back), {"real": "inf"} or "-inf". */
 #pragma once
 
 #include "base/base.h"
