@@ -39,7 +39,7 @@ size_t al_arithmetic_skip_brackets(const struct al_sentence *s, size_t i)
 			|| al_sentence_is(s, end, "+"))
 		&& !al_sentence_has(s, end, AL_WORDS_TIMES))
 		end++;
-	return end > i + 1 && al_sentence_is(s, end, ")") ? end + 1 : i;
+	return al_sentence_is(s, end, ")") ? end + 1 : i;
 }
 
 size_t al_arithmetic_skip_noun(const struct al_sentence *s, size_t i, bool *has_bits)
