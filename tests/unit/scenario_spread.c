@@ -48,6 +48,15 @@ static void reads_spreads(void **state)
 	       " ± 1.0000']", \
 		", 'significance': 'mha', 'spread': 'none'")
 
+#define SET(id, runs, metric) \
+	"{'id': '" id "', 'runs': " runs ", 'metric': {'" metric "': 'higher'}, 'columns': " \
+	"['variant', '" metric "'], 'rows': [['mha', '1.0 ± 0.4'], ['mqa', '2.0 ± 0.4']]}"
+
+#define TWO_SETS \
+	"{" SMALL ", 'data': [" SET("d", "5", "acc") ", " SET("e", "3", \
+		"f1") "], 'tables': [" \
+		      "{'id': 'a', 'columns': ['score:acc', 'score:f1'], 'significance': 'mha'}]}"
+
 /* t is 3.16 of 8 degrees of freedom (p = 0.013), and 4.47 of 7.42 (p = 0.003). */
 static void sets_spreads(void **state)
 {
@@ -81,6 +90,8 @@ static void sets_spreads(void **state)
 			{"mqa & 10.0000 \\\\", "sha & 10.5000 \\\\"}},
 		{SCORES("['mha', '1 ± 0'], ['mqa', '2 ± 0']", ", 'significance': 'mha'"), "text",
 			{"mqa          2 (0)\n"}},
+		/* t is 3.95 of 8 degrees of freedom (p = 0.004), and 3.06 of 4 (p = 0.038) */
+		{TWO_SETS, "text", {"mqa      2.0 (0.4)**  2.0 (0.4)*\n", "over 3 to 5 runs each"}},
 		{MARKED("'none'"), "text", {"84.0 (0.3)", "83.4 (0.3)*", "83.0 (0.4)**"}},
 	};
 
