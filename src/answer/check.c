@@ -388,7 +388,7 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 		al_text_addf(&session->rendered, "%s\n\n", session->claim.text);
 		al_lint_text(table, &session->rendered);
 	}
-	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips + counts.files > 0;
+	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] || counts.slips || counts.files;
 	return true;
 }
 
