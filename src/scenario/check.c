@@ -87,7 +87,8 @@ static const char *explain(const struct al_derivation *d, const struct al_printe
 		if (claim->within)
 			return say_difference(judgment, printed);
 		if (d->box.n == 0)
-			return al_format(arena, "%s is about %s", point, claim->printed);
+			return al_format(arena, "%s is %s%s", point,
+				printed->is_about ? "" : "about ", claim->printed);
 		return al_format(arena, "%s within rounding of the inputs%s", point,
 			claim->is_approximate ? " and of \"about\"" : "");
 	case AL_INCONSISTENT:
