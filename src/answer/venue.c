@@ -90,12 +90,12 @@ void al_venue_add_proof(struct al_files *files, const struct al_profile *profile
 		"%% All tables and figures of this folder on pages of %s: pdflatex proof\n",
 		profile->title);
 	al_text_addf(out, "%s\n", profile->document);
-	/* one column has none next to it, whatever columnsep is */
 	al_text_addf(out,
 		"\\usepackage[textwidth=%.2fpt,textheight=%.2fpt,columnsep=%.2fpt,"
 		"paperwidth=%.2fpt,paperheight=%.2fpt]{geometry}\n",
-		profile->page_pt, profile->height_pt, profile->page_pt - 2 * profile->column_pt,
-		profile->page_pt + 120, profile->height_pt + 140);
+		profile->page_pt, profile->height_pt,
+		al_most(profile->page_pt - 2 * profile->column_pt, 0), profile->page_pt + 120,
+		profile->height_pt + 140);
 	al_text_add(out,
 		"\\usepackage{array,booktabs,graphicx,multirow,siunitx}\n\\begin{document}\n");
 	for (size_t i = 0; i < n; i++)
