@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What attnledger computes of small models, against transformers: transformers_logits.json.
 
-    logits.py COMMANDS [CASE...]
+    logits.py COMMANDS [EVERY]      EVERY: each of so many cases alone
 
 Each case becomes a folder with a config.json and a checkpoint of made-up numbers (made_up.py). What differs by more than
 1e-6 of the largest number must be explained in logits_differences.json, and what is explained there must differ.
@@ -95,7 +95,7 @@ def main():
         vector = json.load(file)
     with open(HERE + '/logits_differences.json') as file:
         explained = {title for group in json.load(file)['differences'] for title in group['of']}
-    chosen = [case for case in vector['cases'] if case['name'] in sys.argv[2:] or len(sys.argv) < 3]
+    chosen = vector['cases'][::int(sys.argv[2]) if len(sys.argv) > 2 else 1]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda case: compare(sys.argv[1], vector, case), chosen))
     as_explained = [judge(case['name'], lines, explained) for case, (lines, _) in zip(chosen, results)]
