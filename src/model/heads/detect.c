@@ -212,22 +212,27 @@ static bool is_there(struct al_model_view *view, const struct al_family *family,
 	return is_found;
 }
 
-/* How much of a module is there, in thousandths, of what every such module has. With kinds: in
- * whatever layers. */
+/* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
+ * in whatever layers. */
 static int64_t score_module(struct al_model_view *view, const struct al_family *family,
 	const struct al_family_module *module, const char *prefix, const struct kinds *kinds)
 {
 	const struct al_variant *variant = al_module_variant(view, module);
-	int64_t wanted = 0, found = 0;
+	int64_t wanted = 0, found = 0, others = 0;
 
 	for (size_t i = 0; i < module->n_stored; i++) {
-		if (!is_wanted(variant, &module->stored[i]))
-			continue;
-		wanted++;
-		found += is_there(view, family, kinds, prefix,
-			al_name_fill(&view->arena, module->stored[i].name, view->first_layer));
+		const char *name = al_name_fill(&view->arena, module->stored[i].name,
+			view->first_layer);
+		bool is_found = is_there(view, family, kinds, prefix, name);
+		if (is_wanted(variant, &module->stored[i])) {
+			wanted++;
+			found += is_found;
+		} else
+			others += is_found;
 	}
-	return wanted > 0 ? found * 1000 / wanted : 0;
+	if (wanted == 0)
+		return others > 0 ? 1000 : 0;
+	return found * 1000 / wanted;
 }
 
 static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
