@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 """`cache --engine transformers` of small models against the caches that transformers makes: transformers_caches.json.
 
-    caches.py ATTNLEDGER
+    caches.py COMMANDS
 """
-import concurrent.futures
 import json
-import os
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 from tensors import HERE, judge
 
 # What differs, and must.
@@ -18,17 +16,20 @@ EXPLAINED = {'falcon 40b': 'keys and values are copied for each head before they
              'gpt_neo': 'layers with a window keep the whole context'}
 
 
+def config(folder, name):
+    """Its path, of one word"""
+    return '%s/%s.json' % (folder, name.replace(' ', '_'))
+
+
 def derive(program, folder, name, tokens, dtype):
     """Bytes, or a message"""
-    result = subprocess.run([program, 'cache', '%s/%s/config.json' % (folder, name), '--engine', 'transformers', '--seq', str(tokens),
-                             '--dtype', dtype, '-f', 'value'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return result.stdout.strip() or result.stderr.strip()
+    return commands.answer(program, 'cache', config(folder, name), '--engine', 'transformers', '--seq', str(tokens),
+                           '--dtype', dtype, '-f', 'value')[1]
 
 
 def compare(program, folder, measured, tokens, dtype):
     """What is wrong, by name"""
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        ours = dict(zip(measured, pool.map(lambda name: derive(program, folder, name, tokens, dtype), measured)))
+    ours = {name: derive(program, folder, name, tokens, dtype) for name in measured}
     return {name: [] if ours[name] == str(n) else ['%d bytes, derived %s' % (n, ours[name])] for name, n in measured.items()}
 
 
@@ -57,11 +58,10 @@ def main():
         configs = {case['name']: case['config'] for case in json.load(file)['cases']}
     with tempfile.TemporaryDirectory() as folder:
         for name in vector['bytes']:
-            os.mkdir('%s/%s' % (folder, name))
-            with open('%s/%s/config.json' % (folder, name), 'w') as file:
+            with open(config(folder, name), 'w') as file:
                 json.dump(configs[name], file)
         agree = [agrees(sys.argv[1], folder, vector, *kind) for kind in kinds(vector)]
-    return 0 if all(agree) else 1
+    return 0 if all(agree) and commands.end() else 1
 
 
 if __name__ == '__main__':

@@ -2,15 +2,15 @@
 """What other calculators say of ten models, or seven GGUF files, beside what we count: peers.json, gguf_parser.json, and the README's
 table of them.
 
-    calculators.py ATTNLEDGER
+    calculators.py COMMANDS
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 import gguf_shapes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,7 +30,7 @@ WHY = {
 
 def ours(program, model, tokens, *more):
     def ask(*words):
-        return int(subprocess.run([program, *words, '-f', 'value'], check=True, stdout=subprocess.PIPE, text=True).stdout)
+        return int(commands.answer(program, *words, '-f', 'value')[1])
 
     return {'parameters': ask('count', model), 'cache': ask('cache', model, '--seq', str(tokens), *more)}
 
@@ -70,7 +70,7 @@ def main():
         version = {**vector['made_by'], **files['made_by']}[tool]
         said.append(agreement.has_row('README.md', '[%s](%s) %s' % (tool, SOURCES[tool], version),
                                       right(answers, counted, 'parameters'), right(answers, counted, 'cache'), WHY[tool]))
-    return 0 if all(said) else 1
+    return 0 if all(said) and commands.end() else 1
 
 
 if __name__ == '__main__':

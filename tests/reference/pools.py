@@ -1,27 +1,25 @@
 #!/usr/bin/env python3
 """`cache --engine sglang` of the tokens that SGLang's own code gives a model's pools: sglang_pools.json.
 
-    pools.py ATTNLEDGER
+    pools.py COMMANDS
 """
-import concurrent.futures
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 from tensors import HERE, judge
 
 
 def derive(program, config, engine, case, tokens):
     """Bytes of what grows with tokens, and of a sequence's states, on one device"""
     tp = case.split()[-1]
-    out = subprocess.run([program, 'cache', config, '--engine', engine, '--seq', str(tokens), '--tp', tp, '-f', 'json'],
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if out.returncode:
-        raise ValueError(out.stderr.strip())
-    rows = json.loads(out.stdout)['tables'][0]['rows']
+    status, said = commands.answer(program, 'cache', config, '--engine', engine, '--seq', str(tokens), '--tp', tp, '-f', 'json')
+    if status:
+        raise ValueError(said)
+    rows = json.loads(said)['tables'][0]['rows']
     states = sum(row['bytes'] for row in rows if row['kind'] == 'state')
     return sum(row['bytes'] for row in rows) - states, states
 
@@ -46,15 +44,14 @@ def main():
         for name in {case.split()[0] for _, case, _ in asked}:
             with open('%s/%s.json' % (folder, name), 'w') as file:
                 json.dump(configs[name], file)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            wrong = list(pool.map(lambda one: compare(sys.argv[1], '%s/%s.json' % (folder, one[1].split()[0]), 'sglang@' + one[0],
-                                                      *one[1:], vector['bytes']), asked))
+        wrong = [compare(sys.argv[1], '%s/%s.json' % (folder, case.split()[0]), 'sglang@' + version, case, found, vector['bytes'])
+                 for version, case, found in asked]
     is_equal = [judge('%s, %s' % (case, version), lines, {}) for (version, case, _), lines in zip(asked, wrong)]
     is_said = agreement.holds(
         "tokens of a model's cache in 32 GiB, and bytes of recurrent states, by its own Python code",
         'SGLang ' + ', '.join(vector['versions']), len(asked), sum(not lines for lines in wrong),
         'to a token; on one device and on one of eight. SGLang uses the windows of few architectures')
-    return 0 if all(is_equal) and is_said else 1
+    return 0 if all(is_equal) and is_said and commands.end() else 1
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tensors that transformers saves against those that attnledger expects: transformers_tensors.json.
 
-    tensors.py ATTNLEDGER [N]    N: of every Nth config alone
+    tensors.py COMMANDS [N]    N: of every Nth config alone
 
 Each case becomes a folder with a config.json and a safetensors file that is its header alone, the rest a hole.
 `reconcile` compares names and shapes, `count` the number of parameters. What differs must be explained in
@@ -13,11 +13,11 @@ import math
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 
 import agreement
+import commands
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BYTES = {'float32': ('F32', 4), 'int64': ('I64', 8), 'int32': ('I32', 4), 'bool': ('BOOL', 1)}
@@ -58,18 +58,18 @@ def write_header(path, tensors):
 
 
 def ask(program, *words):
-    return subprocess.run([program, *words, '-f', 'json'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return commands.answer(program, *words, '-f', 'json')
 
 
 def faults(program, folder):
     """One line for each kind of name that differs, and the totals'. Tensors are listed where some differ."""
-    if ask(program, 'reconcile', folder).returncode == 0:
+    if ask(program, 'reconcile', folder)[0] == 0:
         return []
-    result = ask(program, 'reconcile', folder, '--tensors')
-    if result.returncode != 1:
-        return [result.stderr.strip()]
+    status, said = ask(program, 'reconcile', folder, '--tensors')
+    if status != 1:
+        return [said]
     kinds = {}
-    for row in json.loads(result.stdout)['tables'][0]['rows']:
+    for row in json.loads(said)['tables'][0]['rows']:
         if row['difference'] in ('missing', 'wrong shape', 'unexpected'):
             kinds.setdefault((re.sub('[0-9]+', '#', row['name']), row['difference']), row)
     return ['%s: %s, expected %s, found %s' % (name, what, row['expected'], row['found'])
@@ -82,8 +82,8 @@ def compare(program, config, name, of):
             json.dump(dict(config, architectures=[name]), file)
         write_header(folder + '/model.safetensors', of['tensors'])
         lines = faults(program, folder)
-        count = ask(program, 'count', folder + '/config.json')
-        ours = json.loads(count.stdout)['tables'][0]['totals'][0]['parameters'] if count.returncode == 0 else None
+        status, said = ask(program, 'count', folder + '/config.json')
+        ours = json.loads(said)['tables'][0]['totals'][0]['parameters'] if status == 0 else None
         if ours != of['parameters']:
             lines.append('%s parameters, expected %s' % (of['parameters'], ours))
         return [line.replace(folder + '/', '') for line in lines]
@@ -133,7 +133,7 @@ def main():
         'names, shapes and number of the parameters of a config and a class', agreement.versions(vector['made_by'], 'transformers'),
         len(found), equal, 'the others are explained in `tests/reference/transformers_differences.json`')
     is_most = step > 1 or 100 * equal >= AGREED * len(found)
-    return 0 if all(as_explained) and is_most and is_said else 1
+    return 0 if all(as_explained) and is_most and is_said and commands.end() else 1
 
 
 if __name__ == '__main__':
