@@ -15,8 +15,8 @@ struct al_family_name {
 
 /* The modules and tensors that a family's file, and those of its components, have. */
 struct al_family_names {
-	const struct al_family_name *items;
-	size_t n;
+	struct al_family_name *items;
+	size_t n, room;
 };
 
 /* Of each of the built-in families, in their order; the catalog's. */
