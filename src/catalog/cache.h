@@ -16,6 +16,7 @@ struct al_catalog {
 	struct al_arena arena;
 	struct al_symbols symbols;
 	struct al_cached *newest[AL_N_CATALOG_KINDS];
+	struct al_cached *newest_base; /* what families are like */
 	bool has_own; /* the user's families were read */
 	const struct al_family_names *family_names; /* or NULL, until they are asked for */
 };

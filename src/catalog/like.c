@@ -34,6 +34,16 @@ static bool is_container(const struct al_item *item)
 	return item->kind == AL_JSON_OBJECT || item->kind == AL_JSON_ARRAY;
 }
 
+/* Before they are changed: other families may be like the same one. */
+static void copy_children(struct al_arena *arena, struct al_item *item)
+{
+	for (struct al_item **at = &item->first; *at; at = &(*at)->next) {
+		struct al_item *child = al_new(arena, struct al_item);
+		*child = **at;
+		*at = child;
+	}
+}
+
 /* Lists are changed in place: what comes twice must be there twice. */
 static struct al_item *copy(struct al_arena *arena, const struct al_item *item)
 {
@@ -97,8 +107,10 @@ static bool change(struct merge *m, struct al_item **at, const struct al_item *d
 {
 	struct al_item *is = *at;
 
-	if (difference->kind == AL_JSON_OBJECT && is_named(is))
+	if (difference->kind == AL_JSON_OBJECT && is_named(is)) {
+		copy_children(&m->doc->arena, is);
 		return merge(m, is, difference);
+	}
 	if (!is->key)
 		return al_json_fail(m->doc, difference, m->err, "expected an object, or null");
 	*at = copy(&m->doc->arena, difference);
@@ -180,22 +192,40 @@ static void finish(void *base)
 static bool complete(struct al_catalog *catalog, struct al_json *doc, int depth,
 	struct al_error *err);
 
-/* Reads the family that the file's is like, which may itself be like another one. */
-static bool read_base(struct al_catalog *catalog, struct al_json *doc, const struct al_item *like,
-	int depth, struct al_error *err)
+/* The catalog keeps it. */
+static const struct al_json *load_base(struct al_catalog *catalog, const char *name, int depth,
+	struct al_error *err)
 {
-	struct al_json *base = al_new(&doc->arena, struct al_json);
-	const char *name = al_json_beside(doc, like, &doc->arena);
+	struct al_json *base = al_new(&catalog->arena, struct al_json);
 
-	if (depth == MOST_LIKE)
-		return al_fail(err, AL_EINPUT, "more than %d families, each like the next one",
-			MOST_LIKE);
 	if (!al_catalog_family_file(catalog, name, base, err))
-		return false;
-	al_arena_defer(&doc->arena, finish, base);
-	doc->base = base;
-	return al_json_expect(base, base->root, AL_JSON_OBJECT, err)
-		&& complete(catalog, base, depth + 1, err);
+		return NULL;
+	al_arena_defer(&catalog->arena, finish, base);
+	if (!al_json_expect(base, base->root, AL_JSON_OBJECT, err)
+		|| !complete(catalog, base, depth + 1, err))
+		return NULL;
+	struct al_cached *cached = al_new(&catalog->arena, struct al_cached);
+	*cached = (struct al_cached){.name = al_strdup(&catalog->arena, name),
+		.doc = base,
+		.older = catalog->newest_base};
+	catalog->newest_base = cached;
+	return base;
+}
+
+/* The family that the file's is like, which may itself be like another one; NULL: an error. */
+static const struct al_json *find_base(struct al_catalog *catalog, const char *name, int depth,
+	struct al_error *err)
+{
+	const struct al_cached *cached = catalog->newest_base;
+
+	while (cached && strcmp(cached->name, name) != 0)
+		cached = cached->older;
+	if (cached)
+		return cached->doc;
+	if (depth < MOST_LIKE)
+		return load_base(catalog, name, depth, err);
+	al_fail(err, AL_EINPUT, "more than %d families, each like the next one", MOST_LIKE);
+	return NULL;
 }
 
 static bool complete(struct al_catalog *catalog, struct al_json *doc, int depth,
@@ -209,10 +239,12 @@ static bool complete(struct al_catalog *catalog, struct al_json *doc, int depth,
 	struct al_item *node = *like;
 	if (!al_json_text(doc, node, &m.like, err))
 		return false;
-	if (!read_base(catalog, doc, node, depth, err))
+	doc->base = find_base(catalog, al_json_beside(doc, node, &doc->arena), depth, err);
+	if (!doc->base)
 		return depth > 1 ? false : al_json_in(doc, node, err);
 	struct al_item base = *doc->base->root;
 	*like = node->next;
+	copy_children(&doc->arena, &base);
 	remove_own(&base);
 	remove_names(&base, root);
 	if (!merge(&m, &base, root))
