@@ -1,16 +1,18 @@
 """Heads that are planted in models that run, as a calibration shows them: independent heads are nobody's twins, a copy is,
 a copy whose queries are scaled is of other sharpness, and one that writes something else attends as its twin does.
 
-    on_tokens.py ATTNLEDGER
+    on_tokens.py COMMANDS
 """
 import json
 import os
 import random
 import struct
-import subprocess
 import sys
 import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../reference'))
+import commands  # noqa: E402
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WIDTH, VOCAB, LONGEST, SEQUENCES, HIDDEN = 4, 48, 24, 24, 8
@@ -87,15 +89,15 @@ class Planted(unittest.TestCase):
                 print(*[rng.randrange(VOCAB) for _ in range(LONGEST)], file=out)
 
     def run_program(self, *words):
-        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, check=False, cwd=self.folder.name)
-        self.assertEqual(done.returncode, 0, (words, done.stderr))
-        return done.stdout
+        status, said = commands.answer(PROGRAM, *words)
+        self.assertEqual(status, 0, (words, said))
+        return said
 
     def audit(self, model, is_rotary=True):
         """Its sentence, and its tables' rows."""
-        name = f'{model.heads}-{model.kv_heads}' + '.bin' * is_rotary
-        (model.write_llama if is_rotary else model.write_gpt2)(f'{self.folder.name}/{name}')
-        self.run_program('calibrate', name, '--tokens', 'tokens', '-o', f'{name}-recorded', '-q')
+        name = f'{self.folder.name}/{model.heads}-{model.kv_heads}' + '.bin' * is_rotary
+        (model.write_llama if is_rotary else model.write_gpt2)(name)
+        self.run_program('calibrate', name, '--tokens', f'{self.folder.name}/tokens', '-o', f'{name}-recorded', '-q')
         answer = json.loads(self.run_program('audit', name, '--calibration', f'{name}-recorded', '--only',
                                              'similarity,redundant,drop', '--null', '0', '-f', 'json'))
         return answer['answer']['text'], {table['id']: table['rows'] for table in answer['tables']}
@@ -159,6 +161,10 @@ class Planted(unittest.TestCase):
             model.o[3] = [[.01 * x for x in row] for row in model.o[3]]
             _, tables = self.audit(model, is_rotary)
             self.assertEqual([(row['reason'], row['head']) for row in tables['redundant']], [('silent', 3)])
+
+
+def tearDownModule():
+    assert commands.end()
 
 
 if __name__ == '__main__':
