@@ -92,11 +92,13 @@ class Pages(unittest.TestCase):
     def answer(self, *words):
         result = run('audit', *words, '--report', self.file, '-f', 'json')
         self.assertEqual((result.returncode, result.stderr), (0, b''))
-        self.json = json.loads(result.stdout)
-        tables = {table['id']: table['rows'] + table['totals'] for table in self.json['tables']}
-        pairs = run('audit', *words, '--only', 'cosines', '-f', 'json')
-        tables['cosines'] = json.loads(pairs.stdout)['tables'][0]['rows']
-        return Page(self.file), tables
+        self.json, self.words = json.loads(result.stdout), words
+        return Page(self.file), {table['id']: table['rows'] + table['totals'] for table in self.json['tables']}
+
+    def cosines(self):
+        """Of all pairs of the heads that `answer` asked about."""
+        pairs = run('audit', *self.words, '--only', 'cosines', '-f', 'json')
+        return json.loads(pairs.stdout)['tables'][0]['rows']
 
     def same(self, text, number, where):
         """The number, rounded to the text's digits."""
@@ -177,10 +179,10 @@ class Pages(unittest.TestCase):
         for length, number in zip(lengths, numbers):
             self.assertAlmostEqual(length * numbers[0], number * lengths[0], delta=.02 * (numbers[0] + number))
 
-    def compare_neighbors(self, page, tables):
+    def compare_neighbors(self, page):
         """The nearest head is one of the likest, and its cosines are those of the pair."""
         pairs = {}
-        for row in tables['cosines']:
+        for row in self.cosines():
             for a, b in ((row['head_a'], row['head_b']), (row['head_b'], row['head_a'])):
                 pairs.setdefault((row['module'], str(a)), {})[str(b)] = (row['qk_cosine'], row['ov_cosine'])
 
@@ -209,7 +211,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(colors[:len(said)], expected)
         self.assertEqual(sorted(colors[len(said):]), sorted(set(expected)))
         pairs = {}
-        for row in tables['cosines']:
+        for row in self.cosines():
             for a, b in ((row['head_a'], row['head_b']), (row['head_b'], row['head_a'])):
                 pairs[row['module'], str(a), str(b)] = row['logit_correlation'], row['output_cka']
         for row in page.rows('map'):
@@ -253,7 +255,7 @@ class Pages(unittest.TestCase):
                 self.compare(page, 'summary', tables['summary'], ['item', 'value'])
                 self.compare_tiles(page, tables)
                 self.compare_bars(page, tables)
-                self.compare_neighbors(page, tables)
+                self.compare_neighbors(page)
                 self.compare_conversions(page, tables)
 
     def compare_tiles(self, page, tables):
@@ -373,8 +375,8 @@ class Pages(unittest.TestCase):
                 ['sweep', 'gpt2', '--over', 'seq=1k,2k', '--measure', 'cache', '--figure', 'curve.svg', *page],
                 ['run', os.path.abspath('scenarios/example-variants.json'), '-o', 'a sub/out', *page],
                 ['audit', os.path.basename(twins), '--heads', '6:2', '--null', '1', '--seed', '4', *page],
-                ['audit', '--heads', '6:2', '--across', '--tables', 'a sub/t', '--figures', 'a sub/f', '-o', 'audit.md', *page,
-                 '--', '-dash.safetensors'],
+                ['audit', '--heads', '6:2', '--across', '--tables', 'a sub/t', '--figures', 'a sub/f', '--only', 'heads,similarity,curves',
+                 '--null', '0', '-o', 'audit.md', *page, '--', '-dash.safetensors'],
                 ['audit', 'm.bin', '--calibration', 'recorded', '--tokens', 'tokens', '--sequences', '0:1', '--threads', '1', *page],
                 ['audit', 'm.bin', '--only', 'heads,layers', '-f', 'json', *page]):
             with self.subTest(words):
@@ -485,8 +487,8 @@ class Pages(unittest.TestCase):
         self.assertEqual(page.rows('redundant'), [])
 
     def test_one_head(self):
-        page, tables = self.answer(*models_of(self, layers=2, heads=1))
-        self.assertEqual(tables['cosines'], [])
+        page, _ = self.answer(*models_of(self, layers=2, heads=1))
+        self.assertEqual(self.cosines(), [])
         self.assertEqual([row['nearest'] for row in page.rows('map')], ['-', '-'])
         self.assertIn('class=unknown', page.raw)
 
@@ -501,7 +503,7 @@ class Pages(unittest.TestCase):
         for layers, heads, kv_heads, most, more in ((12, 12, 12, 200 << 10, ()), (80, 64, 8, 2 << 20, drawn)):
             with self.subTest(heads):
                 folder = models_of(self, layers=layers, heads=heads, width=2, kv_heads=kv_heads)
-                result = run('audit', *folder, *more, '--report', self.file, '-o', '/dev/null', '-f', 'json')
+                result = run('audit', *folder, *more, '--report', self.file, '-o', '/dev/null')
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertLessEqual(os.path.getsize(self.file), most)
 
