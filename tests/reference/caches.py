@@ -24,7 +24,7 @@ def config(folder, name):
 def derive(program, folder, name, tokens, dtype):
     """Bytes, or a message"""
     return commands.answer(program, 'cache', config(folder, name), '--engine', 'transformers', '--seq', str(tokens),
-                           '--dtype', dtype, '-f', 'value')[1]
+                           '--dtype', dtype, '-f', 'value')[1].strip()
 
 
 def compare(program, folder, measured, tokens, dtype):

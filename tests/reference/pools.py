@@ -18,7 +18,7 @@ def derive(program, config, engine, case, tokens):
     tp = case.split()[-1]
     status, said = commands.answer(program, 'cache', config, '--engine', engine, '--seq', str(tokens), '--tp', tp, '-f', 'json')
     if status:
-        raise ValueError(said)
+        raise ValueError(said.strip())
     rows = json.loads(said)['tables'][0]['rows']
     states = sum(row['bytes'] for row in rows if row['kind'] == 'state')
     return sum(row['bytes'] for row in rows) - states, states

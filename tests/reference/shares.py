@@ -23,7 +23,7 @@ def derive(program, folder, version, memory, tp, pp, is_mla, prefill):
     asked += ['--max-num-batched-tokens', str(prefill)] if prefill else []
     _, said = commands.answer(program, *asked)
     found = re.search(r'([\d.]+) % of its memory for weights', said)
-    return float(found[1]) / 100 if found else said
+    return float(found[1]) / 100 if found else said.strip()
 
 
 def compare(program, folder, version, case):

@@ -67,7 +67,7 @@ def faults(program, folder):
         return []
     status, said = ask(program, 'reconcile', folder, '--tensors')
     if status != 1:
-        return [said]
+        return [said.strip()]
     kinds = {}
     for row in json.loads(said)['tables'][0]['rows']:
         if row['difference'] in ('missing', 'wrong shape', 'unexpected'):
