@@ -1,4 +1,5 @@
 /* The catalog: built-in files and a user's, parsed when they are first asked for. */
+#define _GNU_SOURCE /* memmem */
 #include "catalog/catalog.h"
 
 #include <assert.h>
@@ -322,10 +323,9 @@ static bool answers_to(enum al_catalog_kind kind, const void *item, const char *
 /* Only a file whose list holds the quoted word can be the one; no other is parsed. */
 static bool may_answer_to(enum al_catalog_kind kind, const char *text, const char *quoted)
 {
-	const char *list = strstr(text, kinds[kind].key);
-	const char *found = list ? strstr(list, quoted) : NULL;
+	const char *list = strstr(text, kinds[kind].key), *end = list ? strchr(list, ']') : NULL;
 
-	return found && found < list + strcspn(list, "]");
+	return end && memmem(list, (size_t)(end - list), quoted, strlen(quoted));
 }
 
 bool al_catalog_find_by_word(struct al_catalog *catalog, enum al_catalog_kind kind,
