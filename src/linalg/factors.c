@@ -28,10 +28,13 @@ static bool factor(struct al_matrix g, bool *is_definite, double *condition, str
 	*is_definite = info == 0;
 	if (info < 0 || !condition)
 		return info > 0 || al_check_info("dpotrf", info, err);
+	/* a definite matrix has a norm, unless there was no memory for it */
 	if (*is_definite
-		&& !al_check_info("dpocon",
-			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal),
-			err))
+		&& (!al_check_info("dlansy", norm > 0 ? 0 : LAPACK_WORK_MEMORY_ERROR, err)
+			|| !al_check_info("dpocon",
+				LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm,
+					&reciprocal),
+				err)))
 		return false;
 	*condition = reciprocal > 0 ? 1 / reciprocal : INFINITY;
 	return true;

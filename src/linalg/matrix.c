@@ -93,6 +93,14 @@ bool al_check_info(const char *routine, lapack_int info, struct al_error *err)
 	return al_fail(err, AL_ESYSTEM, "%s: did not converge (%d)", routine, (int)info);
 }
 
+/* In LAPACKE's place, which prints on standard output what its callers say. */
+void LAPACKE_xerbla(const char *routine, lapack_int info);
+void LAPACKE_xerbla(const char *routine, lapack_int info)
+{
+	(void)routine;
+	(void)info;
+}
+
 /* ---- products in panels: C is cut along its longer side, every panel is one call on one thread;
  * a panel's width depends on the shape alone, so its bits do too ---- */
 

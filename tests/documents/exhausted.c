@@ -4,8 +4,8 @@
  *     exhausted parsers|commands
  *
  * base/memory.c is the one place that calls malloc, calloc and realloc; the linker puts the three
- * functions below in their places (--wrap). GMP and cJSON ask there too. GLib and what LAPACK
- * takes for itself don't, and aren't tried. Each try is a process of its own. */
+ * functions below in their places (--wrap). GMP and cJSON ask there too, and a static LAPACKE asks
+ * these functions. GLib doesn't, and isn't tried. Each try is a process of its own. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdatomic.h>
