@@ -174,11 +174,11 @@ static bool label_points(struct al_obstacles *obstacles, struct al_error *err)
 	const size_t n_labels = scene->n_labels, n_leaders = scene->n_leaders,
 		     n_segments = obstacles->n_segments;
 	struct queue queue = make_queue(scene, panel);
-	size_t attempts = queue.n < 50 ? 36 : 6;
+	size_t attempts = is_hopeless(scene, panel, &queue) ? 0 : queue.n < 50 ? 36 : 6;
 
 	if (queue.n == 0)
 		return true;
-	for (size_t i = 0; i < attempts && !is_hopeless(scene, panel, &queue); i++) {
+	for (size_t i = 0; i < attempts; i++) {
 		enum effort effort = (enum effort)(i * N_EFFORTS / attempts);
 		size_t failed = label_in_turn(obstacles, &queue, effort);
 		if (failed == queue.n)
@@ -207,11 +207,12 @@ static void try_stations(const struct al_obstacles *obstacles, struct al_label *
 {
 	const struct al_scene *scene = obstacles->scene;
 	const struct al_box *frame = &scene->frames[obstacles->panel];
+	const struct al_size size = al_label_measure(scene->canvas, label);
 
 	for (int i = 0; i < 2 * N_STATIONS; i++) {
 		double across = (double)(i % N_STATIONS) / (N_STATIONS - 1);
 		bool is_below = i >= N_STATIONS;
-		al_label_put(scene->canvas, label,
+		label->box = al_box_at(size,
 			frame->left + 3 + across * (frame->right - frame->left - 4),
 			is_below ? y + 0.6 : y - 0.6, across, is_below ? 0 : 1);
 		size_t hits = al_obstacles_count(obstacles, &label->box);

@@ -65,7 +65,8 @@ struct al_canvas {
 	double rises_pt[AL_N_FONTS]; /* so that figures are in the middle of their line */
 	PangoLayout *layouts[AL_N_FONTS];
 	char family[64]; /* that it is lettered in */
-	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
+	double line_heights_pt[AL_N_FONTS], /* 0: not measured yet */
+		advances_pt[128]; /* likewise, of ASCII in the tick font */
 };
 
 extern const struct al_color al_color_ink, al_color_axis, al_color_grid, al_color_leader,

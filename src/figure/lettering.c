@@ -198,7 +198,9 @@ double al_line_height(struct al_canvas *canvas, enum al_font font)
 {
 	const struct al_label label = {.text = "0", .font = font};
 
-	return al_label_measure(canvas, &label).height_pt;
+	if (canvas->line_heights_pt[font] == 0)
+		canvas->line_heights_pt[font] = al_label_measure(canvas, &label).height_pt;
+	return canvas->line_heights_pt[font];
 }
 
 void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y,
