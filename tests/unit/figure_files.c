@@ -9,6 +9,15 @@
 
 /* ---- bytes ---- */
 
+/* A PDF and an SVG of every case; a PNG, whose pixels take longest, of the first with each mark. */
+static int n_formats(size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(figure_cases[i].figure.mark, figure_cases[index].figure.mark) == 0)
+			return AL_FIGURE_PNG;
+	return AL_FIGURE_PNG + 1;
+}
+
 static void same_input_gives_same_bytes(void **state)
 {
 	struct al_text first[64][3];
@@ -21,7 +30,7 @@ static void same_input_gives_same_bytes(void **state)
 			size_t i = round ? n_figure_cases - 1 - k : k;
 			struct al_table table;
 			const struct figure_case *c = figure_case_open(figure_cases[i].id, &table);
-			for (int format = 0; format < 3; format++) {
+			for (int format = 0; format < n_formats(i); format++) {
 				struct al_text again;
 				draw_case(c, &table, (enum al_figure_format)format,
 					round ? &again : &first[i][format]);
