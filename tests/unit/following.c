@@ -279,21 +279,21 @@ static void families_follow(void **state)
 	(void)state;
 	test_folder_make(&folder);
 	for (size_t i = 0; i < families->n_files; i++)
-		follow_family(families->files[i].name, &folder, 25);
+		follow_family(families->files[i].name, &folder, 8);
 	test_folder_remove(&folder);
 }
 
 static void own_attention_follows(void **state)
 {
 	(void)state;
-	follows("own", 40);
+	follows("own", 15);
 }
 
 static void a_variant_follows(void **state)
 {
 	(void)state;
-	follows("gqa:n_kv_heads=2", 12);
-	follows("mha", 6);
+	follows("gqa:n_kv_heads=2", 6);
+	follows("mha", 3);
 }
 
 static void follow_alone(const char *model, const char *configured, const char *per, int steps)
@@ -319,7 +319,7 @@ static void a_module_alone_follows(void **state)
 	for (size_t i = 0; i < variants->n_files; i++)
 		for (size_t m = 0; m < sizeof(models) / sizeof(*models); m++)
 			for (size_t b = 0; b < sizeof(bases) / sizeof(*bases); b++)
-				follow_alone(models[m], variants->files[i].name, bases[b], 30);
+				follow_alone(models[m], variants->files[i].name, bases[b], 12);
 	follow_alone("bert-base", "gqa:n_kv_heads=2", "module", 60);
 }
 
