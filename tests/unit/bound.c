@@ -91,21 +91,26 @@ static void close_subject(struct subject *s)
 	al_quantization_finish(&s->quantization);
 }
 
-static bool hold(struct subject *s, int64_t batch, int64_t seq,
+/* Numbers of tokens around the windows of models, blocks and chunks. */
+static const struct size {
+	int64_t batch, seq;
+} all_sizes[] = {{1, 1}, {3, 159}, {64, 4100}};
+enum { N_SIZES = sizeof(all_sizes) / sizeof(*all_sizes) };
+
+struct sizes {
+	const struct size *items;
+	size_t n;
+};
+
+static bool hold(struct subject *s, const struct size *size,
 	struct al_inference_row rows[AL_N_STATES])
 {
-	s->inference.batch = batch;
-	s->inference.seq = s->inference.source_seq = seq;
+	s->inference.batch = size->batch;
+	s->inference.seq = s->inference.source_seq = size->seq;
 	return al_ledger_infer_largest(&s->ledger, &s->inference, rows, &err);
 }
 
 /* ---- all of them ---- */
-
-/* Numbers of tokens around the windows of models, blocks and chunks. */
-static const struct {
-	int64_t batch, seq;
-} sizes[] = {{1, 1}, {3, 159}, {64, 4100}};
-enum { N_SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 /* Of each state, unless another stage of a pipeline holds most; and in all. */
 static void compare(const struct subject *s, const struct al_inference_row bound[AL_N_STATES],
@@ -132,8 +137,8 @@ struct least {
 	struct al_inference_row rows[AL_N_STATES];
 };
 
-static void compare_engine(const struct subject *as, struct least least[N_SIZES], const char *name,
-	bool is_finest)
+static void compare_engine(const struct subject *as, struct sizes sizes,
+	struct least least[N_SIZES], const char *name, bool is_finest)
 {
 	struct al_inference_row rows[AL_N_STATES];
 	struct subject s = {.model = as->model,
@@ -142,8 +147,8 @@ static void compare_engine(const struct subject *as, struct least least[N_SIZES]
 
 	al_inference_rows_init(rows);
 	assert_true(open_subject(&s));
-	for (size_t i = 0; i < N_SIZES; i++) {
-		assert_int_equal(hold(&s, sizes[i].batch, sizes[i].seq, rows), least[i].is_known);
+	for (size_t i = 0; i < sizes.n; i++) {
+		assert_int_equal(hold(&s, &sizes.items[i], rows), least[i].is_known);
 		if (least[i].is_known)
 			compare(&s, least[i].rows, rows);
 	}
@@ -152,7 +157,7 @@ static void compare_engine(const struct subject *as, struct least least[N_SIZES]
 }
 
 static void compare_engines(const struct al_model *model, const struct layout *layout,
-	bool is_finest)
+	struct sizes sizes, bool is_finest)
 {
 	const struct al_embedded_list *engines = al_catalog_files(AL_CATALOG_ENGINES);
 	struct subject ideal = {.model = model, .layout = layout, .choice = choose("ideal", false)};
@@ -160,20 +165,21 @@ static void compare_engines(const struct al_model *model, const struct layout *l
 
 	if (!open_subject(&ideal))
 		return;
-	for (size_t i = 0; i < N_SIZES; i++) {
+	for (size_t i = 0; i < sizes.n; i++) {
 		al_inference_rows_init(least[i].rows);
-		least[i].is_known = hold(&ideal, sizes[i].batch, sizes[i].seq, least[i].rows);
+		least[i].is_known = hold(&ideal, &sizes.items[i], least[i].rows);
 	}
 	for (size_t i = 0; i < engines->n_files; i++)
 		if (strcmp(engines->files[i].name, "ideal") != 0)
-			compare_engine(&ideal, least, engines->files[i].name, is_finest);
-	for (size_t i = 0; i < N_SIZES; i++)
+			compare_engine(&ideal, sizes, least, engines->files[i].name, is_finest);
+	for (size_t i = 0; i < sizes.n; i++)
 		al_inference_rows_finish(least[i].rows);
 	close_subject(&ideal);
 }
 
 /* Every model on one device, and on several in one of the other ways: one of them with the blocks
- * and chunks of the engine, one with those of a single token. */
+ * and chunks of the engine, one with those of a single token. A pipeline, whose stages are counted
+ * one by one, in one size. */
 static void no_engine_holds_less(void **state)
 {
 	static const struct layout one = {NULL, "bf16", 1, 1, 1};
@@ -183,13 +189,15 @@ static void no_engine_holds_less(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < models->n_files; i++) {
+		const struct layout *other = &several[i % (sizeof(several) / sizeof(*several))];
+		const struct sizes all = {all_sizes, N_SIZES};
+		const struct sizes single = {&all_sizes[i / 3 % N_SIZES], 1};
 		const struct al_model *model;
 		must(al_catalog_model(catalog, models->files[i].name, &model, &err), &err);
 		if (!model->family)
 			continue;
-		compare_engines(model, &one, i % 2);
-		compare_engines(model, &several[i % (sizeof(several) / sizeof(*several))],
-			i % 2 == 0);
+		compare_engines(model, &one, all, i % 2);
+		compare_engines(model, other, other->pp > 1 ? single : all, i % 2 == 0);
 	}
 }
 
