@@ -6,7 +6,7 @@
 #include "linalg/linalg.h"
 
 /* Once by tridiagonal matrices alone, once in two stages. */
-static const size_t sizes[] = {300, 2048};
+static const size_t sizes[] = {300, 1100};
 
 /* (I - 2 v v^T) diag(1 .. n) (I - 2 v v^T), v of equal elements. */
 static double element(size_t i, size_t j, size_t n)
