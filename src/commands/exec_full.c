@@ -11,8 +11,7 @@ static const char name[] = "attnledger-full";
 static const char *const folders[] = {"", AL_LIBEXEC "/"};
 enum { N_FOLDERS = sizeof(folders) / sizeof(*folders) };
 
-/* The folder of this program, with the last slash; empty if unknown. */
-static void find_own_folder(char *out, size_t size)
+void al_find_own_folder(char *out, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", out, size - 1);
 
@@ -45,7 +44,7 @@ int al_exec_full(const char *command, char **argv)
 			command, name);
 		return AL_ESYSTEM;
 	}
-	find_own_folder(own, sizeof(own));
+	al_find_own_folder(own, sizeof(own));
 	set_environment();
 	for (int i = 0; i < N_FOLDERS; i++) {
 		snprintf(path[i], sizeof(path[i]), "%s%s%s", folders[i][0] == '/' ? "" : own,

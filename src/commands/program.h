@@ -23,6 +23,9 @@ extern const struct al_program al_full_program;
 /* Runs the command line; the result is the exit status. */
 int al_command_line(int argc, char **argv, const struct al_program *program);
 
+/* The folder of this program, with the last slash; empty if unknown. */
+void al_find_own_folder(char *out, size_t size);
+
 /* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
  * status. */
 int al_exec_full(const char *command, char **argv);
