@@ -225,7 +225,7 @@ static bool read_member(struct reader *r, size_t member, zip_file_t *file, void 
 	return true;
 }
 
-bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_t length,
+static bool read_first(struct al_archive *archive, size_t member, void *out, size_t length,
 	struct al_error *err)
 {
 	struct reader *r = (struct reader *)archive;
@@ -237,7 +237,7 @@ bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_
 	return ok;
 }
 
-bool al_archive_place(struct al_archive *archive, size_t member, struct al_error *err)
+static bool place(struct al_archive *archive, size_t member, struct al_error *err)
 {
 	struct reader *r = (struct reader *)archive;
 	struct al_member *found = &archive->members[member];
@@ -318,16 +318,6 @@ static bool open_zip(struct reader *r, struct al_error *err)
 	return r->zip != NULL;
 }
 
-bool al_archive_has(const struct al_archive *archive, const char *ending)
-{
-	for (size_t i = 0; i < archive->n_members; i++) {
-		const char *name = archive->members[i].name;
-		if (*name && al_ends_with(name + 1, ending))
-			return true;
-	}
-	return false;
-}
-
 /* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
  * encrypted; together they don't hold more than the file can. */
 bool al_archive_open_shard(struct al_listing *listing, struct al_error *err)
@@ -335,7 +325,10 @@ bool al_archive_open_shard(struct al_listing *listing, struct al_error *err)
 	struct al_shard *shard = listing->shard;
 	struct reader *r = al_new(&listing->checkpoint->arena, struct reader);
 
-	*r = (struct reader){.base = {.unpack = unpack, .close = close_archive},
+	*r = (struct reader){.base = {.read = read_first,
+				     .place = place,
+				     .unpack = unpack,
+				     .close = close_archive},
 		.arena = &listing->checkpoint->arena,
 		.source = &shard->source};
 	shard->archive = &r->base; /* closed with the checkpoint */

@@ -20,6 +20,11 @@ struct al_archive {
 	size_t n_members;
 	uint64_t directory, directory_bytes; /* where the list of members lies */
 
+	/* The first `length` bytes of a member, which has so many. */
+	bool (*read)(struct al_archive *archive, size_t member, void *out, size_t length,
+		struct al_error *err);
+	/* Finds where the bytes of a stored member lie: sets its `offset`. */
+	bool (*place)(struct al_archive *archive, size_t member, struct al_error *err);
 	/* Adds a member's bytes to a file aside. */
 	bool (*unpack)(struct al_archive *archive, size_t member, struct al_spill *out,
 		uint64_t *at, struct al_error *err);
@@ -30,14 +35,3 @@ struct al_archive {
  * header. */
 struct al_listing;
 bool al_archive_open_shard(struct al_listing *listing, struct al_error *err) AL_MUST_CHECK;
-
-/* Has a member a name that ends so, and isn't just that? */
-bool al_archive_has(const struct al_archive *archive, const char *ending);
-
-/* The first `length` bytes of a member, which has so many. */
-bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_t length,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* Finds where the bytes of a stored member lie: sets its `offset`. */
-bool al_archive_place(struct al_archive *archive, size_t member,
-	struct al_error *err) AL_MUST_CHECK;

@@ -17,7 +17,7 @@ static bool read_header(struct al_archive *archive, size_t member, const char *p
 
 	if (!al_budget_take(budget, n, err))
 		return al_in(err, "%s: its header", path);
-	return al_archive_read(archive, member, start, n, err)
+	return archive->read(archive, member, start, n, err)
 		&& al_npy_header_parse(header, path, start, n, err);
 }
 
@@ -29,7 +29,7 @@ static bool add_array(struct al_listing *listing, size_t index, const char *path
 	struct al_npy_header header;
 
 	if (!read_header(archive, index, path, &listing->checkpoint->budget, &header, err)
-		|| (!member->is_packed && !al_archive_place(archive, index, err)))
+		|| (!member->is_packed && !archive->place(archive, index, err)))
 		return false;
 	return al_npy_list(listing, &header, member->name,
 		(struct al_layout){.archive = member->is_packed ? archive : NULL,
@@ -54,15 +54,26 @@ static bool list_arrays(struct al_listing *listing, struct al_error *err)
 	return true;
 }
 
+/* Has a member a name that ends so, and isn't just that? */
+static bool has(const struct al_archive *archive, const char *end)
+{
+	for (size_t i = 0; i < archive->n_members; i++) {
+		const char *name = archive->members[i].name;
+		if (*name && al_ends_with(name + 1, end))
+			return true;
+	}
+	return false;
+}
+
 static bool list(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
 
 	if (!al_archive_open_shard(listing, err))
 		return false;
-	if (al_archive_has(shard->archive, ending))
+	if (has(shard->archive, ending))
 		return list_arrays(listing, err);
-	return al_archive_has(shard->archive, AL_TORCH_PICKLE)
+	return has(shard->archive, AL_TORCH_PICKLE)
 		? al_torch_list_zip(listing, err)
 		: al_fail(err, AL_EINPUT, "%s: is a zip archive, but not from NumPy or PyTorch",
 			shard->source.path);

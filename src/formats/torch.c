@@ -12,7 +12,7 @@ static bool check_byteorder(struct al_torch_file *f, size_t member, struct al_er
 	char word[8] = "";
 	const uint64_t n = archive->members[member].bytes;
 
-	if (n >= sizeof(word) || !al_archive_read(archive, member, word, (size_t)n, err))
+	if (n >= sizeof(word) || !archive->read(archive, member, word, (size_t)n, err))
 		return al_fail(err, AL_EINPUT, "%s: \"%.120s\" can't be read", f->path,
 			archive->members[member].name);
 	f->is_swapped = strcmp(word, "big") == 0;
@@ -26,7 +26,7 @@ static bool add_place(struct al_torch_file *f, size_t index, const char *key, st
 	struct al_archive *archive = f->listing->shard->archive;
 	const struct al_member *member = &archive->members[index];
 
-	if (!member->is_packed && !al_archive_place(archive, index, err))
+	if (!member->is_packed && !archive->place(archive, index, err))
 		return false;
 	f->places[f->n_places++] = (struct al_torch_place){.key = key,
 		.offset = member->offset,
@@ -88,7 +88,7 @@ static bool list_pickled(struct al_torch_file *f, size_t pickle, struct al_arena
 	unsigned char *bytes = al_arena_alloc(scratch, n, 1);
 	size_t used;
 
-	if (!al_archive_read(archive, pickle, bytes, n, err))
+	if (!archive->read(archive, pickle, bytes, n, err))
 		return false;
 	const struct al_pickle_value *root = al_pickle_read(scratch, f->path, bytes, n, &used, err);
 	const char *prefix = al_strndup(f->arena, member->name,
