@@ -24,12 +24,12 @@ bool al_paper_form_is_source(const struct al_paper_relation *r, size_t column)
 /* Whole numbers alone are counts, and exact: rounded ones would fit nearly anything. */
 static bool is_exact(const struct al_paper_grid *g, const struct al_paper_relation *r)
 {
-	if (r->left)
+	if (r->left || !g->columns[r->t].is_whole)
 		return false;
 	for (size_t k = 0; k < 2 * g->n_columns; k++)
 		if (al_paper_form_is_source(r, k) && !g->columns[k].is_whole)
 			return false;
-	return g->columns[r->t].is_whole;
+	return true;
 }
 
 double al_paper_form_slack(const struct al_paper_grid *g, const struct al_paper_relation *r)
