@@ -1,11 +1,13 @@
-/* Every allocation fails once: of every parser on a small document, and of every command. The
- * program then says one line, prints nothing, leaves no temporary file, and ends with status 3.
+/* Allocations that fail: of every parser, on a small document, the first of every place that asks,
+ * told by the calls that led there; of every command many. The program then says one line, prints
+ * nothing, leaves no temporary file, and ends with status 3.
  *
  *     exhausted parsers|commands
  *
  * base/memory.c is the one place that calls malloc, calloc and realloc; the linker puts the three
  * functions below in their places (--wrap). GMP and cJSON ask there too, and a static LAPACKE asks
  * these functions. GLib doesn't, and isn't tried. Each try is a process of its own. */
+#include <execinfo.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdatomic.h>
@@ -16,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "commands/program.h"
 #include "documents/documents.h"
@@ -30,17 +33,40 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t bytes);
 
+enum { DEPTH = 12, MOST_PLACES = 1 << 14 };
+
 /* Shared with the processes that try. */
 static struct shared {
 	atomic_long n_allocations;
+	long n_places;
+	uint64_t places[MOST_PLACES]; /* hashes of the calls */
+	long first[MOST_PLACES]; /* the number of its first allocation */
 } * shared;
 
 static atomic_long left; /* 0: all succeed; n: the n-th from here fails */
+static bool notes_places;
+
+static void note_place(long allocation)
+{
+	void *calls[DEPTH];
+	const int n = backtrace(calls, DEPTH);
+	const uint64_t place = al_hash(AL_HASH_EMPTY, calls, (size_t)n * sizeof(*calls));
+
+	for (long i = 0; i < shared->n_places; i++)
+		if (shared->places[i] == place)
+			return;
+	if (shared->n_places == MOST_PLACES)
+		abort();
+	shared->places[shared->n_places] = place;
+	shared->first[shared->n_places++] = allocation;
+}
 
 static bool fails(void)
 {
-	if (shared)
-		atomic_fetch_add(&shared->n_allocations, 1);
+	const long allocation = shared ? atomic_fetch_add(&shared->n_allocations, 1) + 1 : 0;
+
+	if (shared && notes_places)
+		note_place(allocation);
 	return atomic_load(&left) > 0 && atomic_fetch_sub(&left, 1) == 1;
 }
 
@@ -184,25 +210,51 @@ static bool check(const struct subject *subject, long n)
 
 static bool is_ok = true;
 
-/* Every one of the first, then those that are further and further apart. */
-static void check_all(const struct subject *subject, long every)
+/* Tries all allocations; returns how many there are, or 0. */
+static long try_all(const struct subject *subject)
 {
 	const struct outcome outcome = try(subject, 0);
 	const long n_allocations = atomic_load(&shared->n_allocations);
+
+	if (outcome.status <= AL_ENO && n_allocations > 0)
+		return n_allocations;
+	printf("%s: status %d, %ld allocations\n%s", subject->name, outcome.status, n_allocations,
+		outcome.said);
+	is_ok = false;
+	return 0;
+}
+
+static void report(const struct subject *subject, long n_allocations, long n_tries, long n_bad)
+{
+	printf("%s: %ld allocations, %ld tries\n", subject->name, n_allocations, n_tries);
+	is_ok = is_ok && n_bad == 0;
+}
+
+/* The places that no document before it has come to. */
+static void check_places(const struct subject *subject)
+{
+	const long first = shared->n_places;
+	long n_bad = 0;
+
+	notes_places = true;
+	const long n_allocations = try_all(subject);
+	notes_places = false;
+	for (long i = first; i < shared->n_places && n_bad < 3; i++)
+		n_bad += !check(subject, shared->first[i]);
+	report(subject, n_allocations, shared->n_places - first, n_bad);
+}
+
+/* Every one of the first, then those that are further and further apart. */
+static void check_many(const struct subject *subject)
+{
+	const long n_allocations = try_all(subject);
 	long n_tries = 0, n_bad = 0;
 
-	if (outcome.status > AL_ENO || n_allocations == 0) {
-		printf("%s: status %d, %ld allocations\n%s", subject->name, outcome.status,
-			n_allocations, outcome.said);
-		is_ok = false;
-		return;
-	}
-	for (long n = 1; n <= n_allocations && n_bad < 3; n += n < every ? 1 : 1 + n / 16) {
+	for (long n = 1; n <= n_allocations && n_bad < 3; n += n < 50 ? 1 : 1 + n / 16) {
 		n_bad += !check(subject, n);
 		n_tries++;
 	}
-	printf("%s: %ld allocations, %ld tries\n", subject->name, n_allocations, n_tries);
-	is_ok = is_ok && n_bad == 0;
+	report(subject, n_allocations, n_tries, n_bad);
 }
 
 /* ---- parsers ---- */
@@ -236,7 +288,7 @@ static void check_document(const struct parser *parser, const char *name, const 
 	/* what is made once, by the first document of all, is there */
 	if (!parser->parse(text, length, &err))
 		printf("%s: %s\n", name, err.message);
-	check_all(&subject, 500);
+	check_places(&subject);
 }
 
 static void check_parsers(void)
@@ -315,7 +367,7 @@ static void check_command(const char *line)
 	struct subject subject = {.name = line, .run = run_command_line, .argv = argv};
 
 	subject.argc = split(line, room, sizeof(room), argv);
-	check_all(&subject, 50);
+	check_many(&subject);
 }
 
 static void check_commands(void)
