@@ -246,8 +246,8 @@ static void finds_fewer_dimensions_than_it_may(void **state)
 
 static void finds_shared_dimensions(void **state)
 {
-	struct layer layer = collaborative_layer(384, 12, 32, 90);
-	const struct al_cp_options options = {.rank = 192, .n_sweeps = 3, .start = AL_CP_ALGEBRAIC};
+	struct layer layer = collaborative_layer(192, 12, 16, 90);
+	const struct al_cp_options options = {.rank = 96, .n_sweeps = 3, .start = AL_CP_ALGEBRAIC};
 
 	(void)state;
 	struct al_cp cp = decompose(&layer.heads, options);
@@ -304,12 +304,12 @@ static void starts_again(void **state)
 
 static void improves_on_truncated_heads(void **state)
 {
-	struct layer layer = noisy_layer(320, 112, 93);
+	struct layer layer = noisy_layer(160, 56, 93);
 
 	(void)state;
 	struct al_cp cp = decompose(&layer.single,
-		(struct al_cp_options){.rank = 112, .n_sweeps = 100, .start = AL_CP_GREEDY});
-	assert_int_equal(cp.n_sweeps, 100);
+		(struct al_cp_options){.rank = 56, .n_sweeps = 40, .start = AL_CP_GREEDY});
+	assert_int_equal(cp.n_sweeps, 40);
 	assert_true(cp.relative_error <= 0.95 * cp.start_error);
 	al_cp_finish(&cp);
 	finish_layer(&layer);
