@@ -239,7 +239,7 @@ static bool count(void *context, const char *step, size_t done, size_t n)
 }
 
 static const char *const long_questions[][MOST_WORDS] = {
-	{"audit", "model", "--across", "--only", "heads,tucker"},
+	{"audit", "model", "--modules", "layers.0-1", "--across", "--only", "heads,tucker"},
 	{"audit", "model", "--shard", "1/1", "--fragment", "parts"},
 	{"calibrate", "model", "--tokens", "ids.txt", "-o", "measured"},
 	{"evaluate", "model", "--tokens", "ids.txt"},
