@@ -420,7 +420,7 @@ static void add_measures(struct al_text *out, const struct al_configured_variant
 /* The variant in the place of a model's own attention. */
 static void add_model_with(struct al_text *out, const struct al_configured_variant *configured)
 {
-	static const char config[] = "{\"model_type\": \"llama\"}";
+	static const char config[] = "{\"model_type\": \"llama\", \"num_hidden_layers\": 4}";
 	struct al_settings settings;
 	struct al_error err = {0};
 	const struct al_family *family = NULL;

@@ -616,6 +616,7 @@ static void check_prefix(const char *name, const char *removed, const char *adde
 	state_dict_finish(dict);
 }
 
+/* Each family behind none, and behind every third of the others; each of these before two. */
 static void prefixes_are_seen_through(void **state)
 {
 	static const char *const added[] = {"", "model.", "_orig_mod.", "module.",
@@ -636,6 +637,8 @@ static void prefixes_are_seen_through(void **state)
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
 		for (size_t j = 0; j < sizeof(added) / sizeof(*added); j++)
 			for (int with_config = 0; with_config < 2; with_config++) {
+				if (j > 0 && (i + j) % 3 > 0)
+					continue;
 				check_prefix(families[i].dict, families[i].own, added[j],
 					with_config);
 				check_prefix(families[i].dict, "", added[j], with_config);
