@@ -309,7 +309,7 @@ static void check_random(const struct layer *layer, size_t query_rank, size_t ke
 
 static void finds_ranges_at_random(void **state)
 {
-	struct layer noisy = noisy_layer(512, 64, 110);
+	struct layer noisy = noisy_layer(320, 64, 110);
 	struct layer grouped = gaussian_layer((struct sizes){8, 2, 16, 150, 200}, 111);
 
 	(void)state;
@@ -346,7 +346,7 @@ static void check_sweeps(const struct layer *layer, size_t query_rank, size_t ke
 
 static void sweeps_in_steps(void **state)
 {
-	struct layer noisy = noisy_layer(512, 64, 110);
+	struct layer noisy = noisy_layer(320, 64, 110);
 	struct layer grouped = gaussian_layer((struct sizes){8, 2, 16, 150, 200}, 111);
 
 	(void)state;
@@ -360,12 +360,12 @@ static void gives_the_same_bits_for_any_threads(void **state)
 {
 	struct layer layer = noisy_layer(300, 40, 120);
 	const struct al_tucker_options options[] = {
-		{.query_rank = 32, .key_rank = 30, .n_sweeps = 2},
+		{.query_rank = 32, .key_rank = 30, .n_sweeps = 1},
 		{.modes = AL_TUCKER_FULL,
 			.head_rank = 5,
 			.query_rank = 32,
 			.key_rank = 30,
-			.n_sweeps = 2},
+			.n_sweeps = 1},
 		{.finder = AL_TUCKER_RANDOM, .query_rank = 32, .key_rank = 30},
 	};
 
