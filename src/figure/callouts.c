@@ -76,12 +76,11 @@ static bool is_crowded(const struct al_obstacles *obstacles, double x, double y)
 	return neighbors > 1;
 }
 
-static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label, double x, double y,
-	enum effort effort)
+static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label,
+	struct al_size size, double x, double y, enum effort effort)
 {
 	struct al_scene *scene = obstacles->scene;
 	size_t first = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y) ? FAR_RING : 0;
-	const struct al_size size = al_label_measure(scene->canvas, label);
 
 	for (size_t i = first * N_DIRECTIONS; i < (size_t)N_RINGS * N_DIRECTIONS; i++) {
 		double angle = 2 * G_PI * (double)(i % N_DIRECTIONS) / N_DIRECTIONS;
@@ -99,36 +98,46 @@ static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label,
 	return false;
 }
 
-static bool label_point(struct al_obstacles *obstacles, const struct al_point *point,
+/* A point that wants a label, which is measured once for all attempts. */
+struct wanted {
+	const struct al_point *point;
+	struct al_label label;
+	struct al_size size;
+};
+
+/* In the order in which they get it. */
+struct queue {
+	struct wanted *items;
+	size_t n;
+};
+
+static bool label_point(struct al_obstacles *obstacles, const struct wanted *wanted,
 	enum effort effort)
 {
 	struct al_scene *scene = obstacles->scene;
-	struct al_label label = label_of(scene, point);
-	const struct al_spot at = al_scene_at(scene, point);
+	struct al_label label = wanted->label;
+	const struct al_spot at = al_scene_at(scene, wanted->point);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, at.x, at.y);
 
-	if ((is_far || !al_label_put_near(obstacles, &label, at.x, at.y))
-		&& !put_on_rings(obstacles, &label, at.x, at.y, effort))
+	if ((is_far || !al_label_put_near(obstacles, &label, wanted->size, at.x, at.y))
+		&& !put_on_rings(obstacles, &label, wanted->size, at.x, at.y, effort))
 		return false;
 	al_scene_add_label(scene, &label);
 	return true;
 }
 
-/* Points that want a label, in the order in which they get it. */
-struct queue {
-	const struct al_point **items;
-	size_t n;
-};
-
 static struct queue make_queue(struct al_scene *scene, size_t panel)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
-	struct queue queue = {al_new_array(scene->arena, const struct al_point *, points.n), 0};
+	struct queue queue = {al_new_array(scene->arena, struct wanted, points.n), 0};
 
 	for (size_t i = 0; i < points.n; i++) {
 		const struct al_point *point = &points.items[i];
-		if (point->label && *point->label && al_scene_holds(scene, point))
-			queue.items[queue.n++] = point;
+		if (!point->label || !*point->label || !al_scene_holds(scene, point))
+			continue;
+		const struct al_label label = label_of(scene, point);
+		queue.items[queue.n++] = (struct wanted){point, label,
+			al_label_measure(scene->canvas, &label)};
 	}
 	return queue;
 }
@@ -138,30 +147,27 @@ static size_t label_in_turn(struct al_obstacles *obstacles, const struct queue *
 	enum effort effort)
 {
 	for (size_t i = 0; i < queue->n; i++)
-		if (!label_point(obstacles, queue->items[i], effort))
+		if (!label_point(obstacles, &queue->items[i], effort))
 			return i;
 	return queue->n;
 }
 
 static void move_to_front(struct queue *queue, size_t index)
 {
-	const struct al_point *point = queue->items[index];
+	const struct wanted first = queue->items[index];
 
 	memmove(queue->items + 1, queue->items, index * sizeof(*queue->items));
-	queue->items[0] = point;
+	queue->items[0] = first;
 }
 
 /* Labels that together would cover most of the frame find no places: trying is a waste. */
-static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue *queue)
+static bool is_hopeless(const struct al_scene *scene, size_t panel, const struct queue *queue)
 {
 	const struct al_box *frame = &scene->frames[panel];
 	double room = (frame->right - frame->left) * (frame->bottom - frame->top), covered = 0;
 
-	for (size_t i = 0; i < queue->n; i++) {
-		const struct al_label label = label_of(scene, queue->items[i]);
-		const struct al_size size = al_label_measure(scene->canvas, &label);
-		covered += size.width_pt * size.height_pt;
-	}
+	for (size_t i = 0; i < queue->n; i++)
+		covered += queue->items[i].size.width_pt * queue->items[i].size.height_pt;
 	return covered > 0.6 * room;
 }
 
@@ -190,7 +196,7 @@ static bool label_points(struct al_obstacles *obstacles, struct al_error *err)
 	}
 	return al_fail(err, AL_EINPUT,
 		"no room for the label \"%s\" among %zu: use a larger figure or fewer labels",
-		queue.items[0]->label, queue.n);
+		queue.items[0].label.text, queue.n);
 }
 
 /* ---- labels at reference lines ---- */

@@ -149,7 +149,8 @@ static bool name_early_ends(struct al_scene *scene)
 		obstacles = al_scene_obstacles(scene, 0);
 	for (size_t i = 0; i < n; i++) {
 		struct al_label label = name_of(scene, ends[i].series);
-		if (!al_label_put_near(&obstacles, &label, ends[i].x, ends[i].y))
+		if (!al_label_put_near(&obstacles, &label, al_label_measure(scene->canvas, &label),
+			    ends[i].x, ends[i].y))
 			return false;
 		al_scene_add_label(scene, &label);
 	}

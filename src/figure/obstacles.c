@@ -98,11 +98,9 @@ static const double places[8][2] = {
 	{0, 1},
 };
 
-bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *label, double x,
-	double y)
+bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *label,
+	struct al_size size, double x, double y)
 {
-	const struct al_size size = al_label_measure(obstacles->scene->canvas, label);
-
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		double dx = places[i][0], dy = places[i][1];
 		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;

@@ -33,9 +33,10 @@ void al_scene_avoid_error_bar(struct al_obstacles *obstacles, const struct al_po
 bool al_scene_has_room(const struct al_scene *scene, size_t panel, const struct al_box *box);
 bool al_obstacles_leave(const struct al_obstacles *obstacles, const struct al_box *box);
 
-/* Puts a label next to (x, y) where it meets nothing; false where all eight places are taken. */
-bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *label, double x,
-	double y);
+/* Puts a label of this size next to (x, y) where it meets nothing; false where all eight places are
+ * taken. */
+bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *label,
+	struct al_size size, double x, double y);
 
 bool al_segment_crosses(const struct al_segment *s, const struct al_box *box);
 bool al_segments_cross(const struct al_segment *a, const struct al_segment *b);

@@ -195,7 +195,9 @@ static bool put_label(const struct al_obstacles *obstacles, const struct al_arro
 			&& al_obstacles_leave(obstacles, &label->box))
 			return true;
 	}
-	return al_label_put_near(obstacles, label, arrow->leg.x0, arrow->leg.y0)
+	return al_label_put_near(obstacles, label,
+		       al_label_measure(obstacles->scene->canvas, label), arrow->leg.x0,
+		       arrow->leg.y0)
 		&& !al_segment_crosses(&arrow->level, &label->box)
 		&& !al_segment_crosses(&arrow->leg, &label->box);
 }

@@ -26,22 +26,16 @@ static void counts_boxes_and_segments(void **state)
 /* Each time where it stood before is taken: all eight places. */
 static void labels_stand_beside_their_point(void **state)
 {
-	const struct al_figure figure = {.width_pt = 200};
 	const double x = 100, y = 80;
+	const struct al_size size = {20, 8};
 	struct al_box frame = {10, 10, 190, 150}, taken[8];
 	struct al_label label = al_tick_label("label");
-	struct al_obstacles obstacles = {.boxes = taken};
-	struct al_canvas canvas;
-	struct al_text out;
+	struct al_scene scene = {.frames = &frame};
+	struct al_obstacles obstacles = {.scene = &scene, .boxes = taken};
 	size_t n = 0;
 
 	(void)state;
-	al_text_init(&out);
-	assert_true(al_canvas_begin(&canvas, &figure, 160, AL_FIGURE_SVG, &out, NULL));
-	al_canvas_make_fonts(&canvas, &figure.lettering);
-	struct al_scene scene = {.canvas = &canvas, .frames = &frame};
-	obstacles.scene = &scene;
-	while (al_label_put_near(&obstacles, &label, x, y)) {
+	while (al_label_put_near(&obstacles, &label, size, x, y)) {
 		const struct al_box *box = &label.box;
 		const double across = fmax(0, fmax(box->left - x, x - box->right));
 		const double down = fmax(0, fmax(box->top - y, y - box->bottom));
@@ -54,8 +48,6 @@ static void labels_stand_beside_their_point(void **state)
 		obstacles.n_boxes = n;
 	}
 	assert_int_equal(n, 8);
-	al_canvas_finish(&canvas);
-	al_text_finish(&out);
 }
 
 int main(void)
