@@ -536,12 +536,13 @@ static void forget(struct answers *x)
 	al_matrix_finish_f(&x->product_f);
 }
 
+/* Two share the blocks evenly, five don't. */
 static void gives_the_same_bits_for_any_threads(void **state)
 {
 	struct answers one = answer(1);
 
 	(void)state;
-	for (int n = 2; n <= 5; n++) {
+	for (int n = 2; n <= 5; n += 3) {
 		struct answers more = answer(n);
 		assert_same(one.product, more.product);
 		assert_same(one.gram, more.gram);
