@@ -1,4 +1,5 @@
 """GGUF files of models' shapes, whose numbers are a hole, for what llama.cpp allocates, or made up, for what it computes."""
+import functools
 import math
 import struct
 
@@ -56,7 +57,8 @@ MODELS = {
 
 
 def text(value):
-    return struct.pack('<Q', len(value.encode())) + value.encode()
+    encoded = value.encode()
+    return struct.pack('<Q', len(encoded)) + encoded
 
 
 def pair(key, value):
@@ -69,13 +71,14 @@ def array(key, kind, items):
     return text(key) + struct.pack('<IIQ', 9, kind, len(items)) + b''.join(items)
 
 
+@functools.lru_cache(maxsize=1)
 def vocabulary(n):
     """SentencePiece's special tokens and bytes, and made-up ones"""
     tokens = ['<unk>', '<s>', '</s>', *('<0x%02X>' % i for i in range(256)), *('t%d' % i for i in range(n - 259))]
-    kinds = [2, 3, 3, *[6] * 256, *[1] * (n - 259)]
+    unknown, ordinary, control, byte = (struct.pack('<i', kind) for kind in (2, 1, 3, 6))
     return [array('tokenizer.ggml.tokens', TEXT, [text(token) for token in tokens]),
-            array('tokenizer.ggml.scores', F32, [struct.pack('<f', 0)] * n),
-            array('tokenizer.ggml.token_type', 5, [struct.pack('<i', kind) for kind in kinds])]
+            array('tokenizer.ggml.scores', F32, [bytes(4)] * n),
+            array('tokenizer.ggml.token_type', 5, [unknown, control, control, *[byte] * 256, *[ordinary] * (n - 259)])]
 
 
 def dtype_of(model, name, shape):
