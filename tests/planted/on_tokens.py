@@ -31,26 +31,31 @@ class Model:
         self.o = [self.rows(self.d, WIDTH, 1) for _ in range(heads)]
 
     def rows(self, n, width, size):
-        return [[self.rng.gauss(0, size / self.d ** .5) for _ in range(width)] for _ in range(n)]
+        return [self.draw(width, size / self.d ** .5) for _ in range(n)]
+
+    def draw(self, n, deviation):
+        """Uniform ones: quicker than normal ones."""
+        number, width = self.rng.random, 12 ** .5 * deviation
+        return [width * (number() - .5) for _ in range(n)]
 
     def write_llama(self, path):
         """As llama2.c has it: rotary positions."""
-        d, gauss = self.d, self.rng.gauss
+        d, draw = self.d, self.draw
         with open(path, 'wb') as out:
             def put(numbers):
                 out.write(struct.pack(f'<{len(numbers)}f', *numbers))
             out.write(struct.pack('<7i', d, HIDDEN, 1, self.heads, self.kv_heads, VOCAB, LONGEST))
-            put([gauss(0, 1) for _ in range(VOCAB * d)] + [1] * d)
+            put(draw(VOCAB * d, 1) + [1] * d)
             for part in self.q, self.k, self.v:
                 put([x for head in part for row in head for x in row])
             put([x for row in range(d) for head in self.o for x in head[row]])
-            put([1] * d + [gauss(0, .1) for _ in range(3 * d * HIDDEN)] + [1] * d + [0] * LONGEST * WIDTH)
+            put([1] * d + draw(3 * d * HIDDEN, .1) + [1] * d + [0] * LONGEST * WIDTH)
 
     def write_gpt2(self, folder):
         """Learned positions, and W stored as [in][out]."""
-        d, gauss = self.d, self.rng.gauss
+        d, draw = self.d, self.draw
         tensors = {'wte.weight': [VOCAB, d], 'wpe.weight': [LONGEST, d]}
-        data = {name: [gauss(0, 1) for _ in range(shape[0] * d)] for name, shape in tensors.items()}
+        data = {name: draw(shape[0] * d, 1) for name, shape in tensors.items()}
         both = [row for part in (self.q, self.k, self.v) for head in part for row in head]
         layer = {'attn.c_attn.weight': ([d, 3 * d], [row[i] for i in range(d) for row in both]),
                  'attn.c_attn.bias': ([3 * d], [0] * 3 * d),
@@ -59,7 +64,7 @@ class Model:
         for norm in 'ln_1', 'ln_2':
             layer |= {f'{norm}.weight': ([d], [1] * d), f'{norm}.bias': ([d], [0] * d)}
         for name, n, m in ('mlp.c_fc', d, HIDDEN), ('mlp.c_proj', HIDDEN, d):
-            layer |= {f'{name}.weight': ([n, m], [gauss(0, .1) for _ in range(n * m)]), f'{name}.bias': ([m], [0] * m)}
+            layer |= {f'{name}.weight': ([n, m], draw(n * m, .1)), f'{name}.bias': ([m], [0] * m)}
         layer = {f'h.0.{name}': both for name, both in layer.items()} | {'ln_f.weight': ([d], [1] * d), 'ln_f.bias': ([d], [0] * d)}
         for name, (shape, numbers) in layer.items():
             tensors[name], data[name] = shape, numbers
