@@ -216,12 +216,15 @@ static void set(struct subject *s, const char *symbol, int64_t value)
 	al_ledger_set(&s->ledger, symbol, value);
 }
 
+static bool is_complete; /* by default a third of the steps */
+
 static void follow(struct subject *s, const struct al_recipe *recipe, int steps)
 {
+	const int n = is_complete ? steps : (steps + 2) / 3;
 	uint64_t random = 7;
 	int64_t value;
 
-	for (int i = 0; i < steps; i++) {
+	for (int i = 0; i < n; i++) {
 		const char *symbol = pick_symbol(s, &random);
 		if (!is_number(s, symbol, &value))
 			continue;
@@ -279,21 +282,21 @@ static void families_follow(void **state)
 	(void)state;
 	test_folder_make(&folder);
 	for (size_t i = 0; i < families->n_files; i++)
-		follow_family(families->files[i].name, &folder, 8);
+		follow_family(families->files[i].name, &folder, 25);
 	test_folder_remove(&folder);
 }
 
 static void own_attention_follows(void **state)
 {
 	(void)state;
-	follows("own", 15);
+	follows("own", 40);
 }
 
 static void a_variant_follows(void **state)
 {
 	(void)state;
-	follows("gqa:n_kv_heads=2", 6);
-	follows("mha", 3);
+	follows("gqa:n_kv_heads=2", 12);
+	follows("mha", 6);
 }
 
 static void follow_alone(const char *model, const char *configured, const char *per, int steps)
@@ -319,12 +322,15 @@ static void a_module_alone_follows(void **state)
 	for (size_t i = 0; i < variants->n_files; i++)
 		for (size_t m = 0; m < sizeof(models) / sizeof(*models); m++)
 			for (size_t b = 0; b < sizeof(bases) / sizeof(*bases); b++)
-				follow_alone(models[m], variants->files[i].name, bases[b], 12);
+				follow_alone(models[m], variants->files[i].name, bases[b], 30);
 	follow_alone("bert-base", "gqa:n_kv_heads=2", "module", 60);
 }
 
-int main(void)
+/* With an argument: complete. */
+int main(int argc, char **argv)
 {
+	(void)argv;
+	is_complete = argc > 1;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_attention_follows),
 		cmocka_unit_test(families_follow),

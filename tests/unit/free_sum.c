@@ -1,4 +1,4 @@
-/* Computed spectra of sums: against the mean of 20 draws, and what follows by hand. */
+/* Computed spectra of sums: against the mean of 50 draws, and what follows by hand. */
 #include "unit.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "linalg/free_sum.h"
 
-enum { HEIGHT = 96, N_TERMS = 6, N_VALUES = 16, N_DRAWS = 20 };
+enum { HEIGHT = 96, N_TERMS = 6, N_VALUES = 16, N_DRAWS = 50 };
 
 static const double shares[] = {.5, .9, .95, .99};
 enum { N_SHARES = sizeof(shares) / sizeof(*shares) };

@@ -370,7 +370,7 @@ static void refuses_what_does_not_fit(void **state)
 
 /* ---- computed ---- */
 
-enum { N_DRAWS = 20 };
+enum { N_DRAWS = 60 };
 
 static const enum al_spectrum all_kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
 	AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_OV};
