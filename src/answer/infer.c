@@ -295,6 +295,7 @@ static void take_rows(struct al_request *q, struct al_inference_row rows[AL_N_ST
 {
 	mpq_ptr total = al_exact_new(q->arena);
 
+	out->has_states = mpq_sgn(rows[AL_STATE_STATES].bytes) > 0;
 	al_exact_add(rows[AL_STATE_CACHE].bytes, rows[AL_STATE_STATES].bytes);
 	al_exact_add(rows[AL_STATE_DRAFT_WEIGHTS].bytes, rows[AL_STATE_DRAFT_CACHE].bytes);
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {

@@ -299,6 +299,8 @@ static bool add_variant(struct answer *a, size_t i, struct al_error *err)
 	al_table_add_record(a->table, &record);
 	if (record.figures.undeclared.variant)
 		al_note_undeclared(&record.figures.undeclared, a->table);
+	if (record.figures.has_states)
+		al_table_note(a->table, "cache: includes recurrent states");
 	return true;
 }
 

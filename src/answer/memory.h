@@ -25,6 +25,7 @@ struct al_memory_figures {
 	struct al_undeclared undeclared; /* why something is not known; variant NULL: all is */
 	struct al_stage_memory *stage; /* of a model in training: the largest pipeline stage */
 	int64_t stage_index;
+	bool has_states; /* recurrent ones, which are in that of the cache */
 };
 
 /* --explain of attention alone: formula, substitution and result of each number. */
