@@ -22,7 +22,8 @@ static const char *get(const char *name)
 	return value && *value ? value : NULL;
 }
 
-/* Returns where the program can't begin again: it goes on with what it has. */
+/* `reason` is what users are told of the kernel, if anything. Returns where the program can't begin
+ * again: it goes on with what it has. */
 static void begin_again(char **argv, const char *kernel, const char *reason)
 {
 	setenv(by_name, kernel, 1);
@@ -32,15 +33,12 @@ static void begin_again(char **argv, const char *kernel, const char *reason)
 
 static void choose(char **argv)
 {
-	char version[16], reason[128];
-	const char *own = al_blas_kernel();
-	const char *better = al_kernel_better(own, al_blas_version(version), al_cpu_level());
+	char version[16];
+	const char *better = al_kernel_better(al_blas_kernel(), al_blas_version(version),
+		al_cpu_level());
 
-	if (!better)
-		return;
-	snprintf(reason, sizeof(reason),
-		"chosen by this program for the processor; OpenBLAS %s uses %s", version, own);
-	begin_again(argv, better, reason);
+	if (better)
+		begin_again(argv, better, "");
 }
 
 static void step_down(char **argv, const char *failed)
@@ -73,7 +71,7 @@ static void reuse_matrices(void)
 bool al_kernel_prepare(char **argv, struct al_error *err)
 {
 	const char *named = get(by_name);
-	bool is_users = named && !get(because);
+	bool is_users = named && !getenv(because);
 
 	if (!named && al_blas_has_kernels())
 		choose(argv);
@@ -89,12 +87,12 @@ bool al_kernel_prepare(char **argv, struct al_error *err)
 
 const char *al_kernel_reason(struct al_arena *arena)
 {
-	const char *kernel = al_blas_kernel(), *named = get(by_name), *reason = get(because);
+	const char *kernel = al_blas_kernel(), *named = get(by_name), *reason = getenv(because);
 
 	if (!named || strcasecmp(named, kernel) != 0) /* OpenBLAS has no such kernel */
 		return NULL;
 	if (reason)
-		return al_format(arena, "BLAS kernel %s: %s", kernel, reason);
+		return *reason ? al_format(arena, "BLAS kernel %s: %s", kernel, reason) : NULL;
 	return al_format(arena, "BLAS kernel %s, set by %s", kernel, by_name);
 }
 

@@ -9,7 +9,8 @@
  * memory are as matrices want them from here on. `argv`: of the whole program. */
 bool al_kernel_prepare(char **argv, struct al_error *err) AL_MUST_CHECK;
 
-/* Why this kernel runs; NULL where OpenBLAS alone chose it. */
+/* Why this kernel runs, where users should know: they named it, or a newer one computes wrong. NULL
+ * where OpenBLAS chose it, or this program for a processor that OpenBLAS doesn't know. */
 const char *al_kernel_reason(struct al_arena *arena);
 
 /* "OpenBLAS 0.3.21, kernel Haswell" */
