@@ -167,18 +167,23 @@ static bool try_exchange(struct groups *g, struct exchange e, bool *is_better, s
 
 enum { TRIES = 2 };
 
-/* Repeats as long as one of the most promising exchanges lowers the cost. */
+/* Repeats as long as one of the most promising exchanges lowers the cost; what the last one did
+ * isn't undone. */
 static bool exchange_all(struct groups *g, struct al_matrix pairs, struct al_error *err)
 {
-	struct exchange best[TRIES + 1];
+	struct exchange best[TRIES + 1], last = {0};
 	bool is_better = true;
 
 	for (size_t round = 0; round < g->n && is_better; round++) {
 		const size_t n = list_exchanges(pairs, g->order, g->size, best, TRIES);
 		is_better = false;
-		for (size_t k = 0; k < n && !is_better; k++)
-			if (!try_exchange(g, best[k], &is_better, err))
+		for (size_t k = 0; k < n && !is_better; k++) {
+			const bool is_undone = best[k].a == last.a && best[k].b == last.b;
+			if (!is_undone && !try_exchange(g, best[k], &is_better, err))
 				return false;
+			if (is_better)
+				last = best[k];
+		}
 	}
 	return true;
 }
