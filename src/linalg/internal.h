@@ -23,6 +23,13 @@ bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *er
 bool al_check_values(const char *what, const double *values, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* values[wanted]: the eigenvalues of a symmetric tridiagonal matrix, largest first, from number
+ * `first` on, good to a few units in the last place of the largest. diagonal[n], beside[n-1]. */
+bool al_tridiagonal_values(const double *diagonal, const double *beside, size_t n, size_t first,
+	double *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
+bool al_tridiagonal_values_f(const float *diagonal, const float *beside, size_t n, size_t first,
+	float *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
+
 /* LAPACK's verdict: 0 is success. */
 bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;
 

@@ -59,12 +59,8 @@ static bool reduce(const struct reduced *x, struct al_error *err)
 			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS)),
 		    err))
 		return false;
-	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
-	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
-	if (!al_check_info("dsterf", LAPACKE_dsterf(n, column(x, VALUES), column(x, ROOM)), err))
-		return false;
-	al_sort_falling(column(x, VALUES), x->g.cols);
-	return true;
+	return al_tridiagonal_values(column(x, DIAGONAL), column(x, OFF_DIAGONAL), x->g.cols, 0,
+		column(x, VALUES), x->g.cols, err);
 }
 
 /* The eigenvectors of the smallest `vectors.cols` eigenvalues. */

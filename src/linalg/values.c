@@ -11,7 +11,7 @@ bool al_check_values(const char *what, const double *values, size_t n, struct al
 }
 
 /* Above this a matrix whose eigenvalues are all that is asked for is made a band first, by
- * products, and the band tridiagonal: at 4,096 in 0.65 of the time, at 768 in 1.2. */
+ * products, and the band tridiagonal: at 4,096 in 0.65 of the time, at 768 in 1.3. */
 enum { TWO_STAGES = 1024 };
 
 static int compare_falling(const void *a, const void *b)
@@ -77,6 +77,15 @@ bool al_points_down(const double *x, size_t n)
 }
 
 /* ---- symmetric ---- */
+
+/* Bytes of numbers that are found side by side; rows after which minors are scaled. */
+enum { SIDE_BY_SIDE = 256, BETWEEN_SCALINGS = 4 };
+
+/* Binary digits of a number, and half a unit of 1's last one; a factor that makes up for what rows
+ * between two scalings may take off. */
+enum { DIGITS = 53, DIGITS_f = 24 };
+static const double UNIT = 0x1p-53, LARGE = 0x1p900;
+static const float UNIT_f = 0x1p-24f, LARGE_f = 0x1p100f;
 
 #include "linalg/in_double.h"
 #include "linalg/values.inc"
