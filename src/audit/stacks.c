@@ -52,13 +52,19 @@ bool al_stack_init(struct al_stack *s, const struct al_heads *heads, const struc
 
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
+	const size_t n = s->weighed.cols;
 	bool is_good = false;
 
-	return al_take(&s->scratch, &s->gram, s->weighed.cols, s->weighed.cols, err)
-		&& (!s->own_gram.data
-			|| al_weigh_gram(s->own_gram, al_view(s->weights), s->width, s->gram,
+	if (!al_take(&s->scratch, &s->gram, n, n, err)
+		|| !al_take_f(&s->scratch, &s->part_gram, n, n, err)
+		|| (s->own_gram.data
+			&& !al_weigh_gram(s->own_gram, al_view(s->weights), s->width, s->gram,
 				&is_good, err))
-		&& (is_good || al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err));
+		|| (!is_good && !al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
+		return false;
+	for (size_t i = 0; s->norm > 0 && i < n * n; i++)
+		s->part_gram.data[i] = (float)(s->gram.data[i] / (s->norm * s->norm));
+	return true;
 }
 
 /* ---- errors ---- */
@@ -67,19 +73,19 @@ bool al_stack_distance(const struct al_stack *s, struct al_view a, size_t first,
 	double *squared, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_matrix difference, weighed;
+	struct al_matrix difference, gram;
 
-	if (!al_take(&scratch, &difference, s->own.rows, n, err)
-		|| !al_take(&scratch, &weighed, s->own.rows, s->width, err))
+	if (!al_take(&scratch, &difference, s->own.rows, n, err))
 		return false;
 	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < s->own.rows; i++)
 			difference.data[i + j * difference.ld] = (a.data ? a.data[i + j * a.ld] : 0)
 				- s->own.data[i + (first + j) * s->own.ld];
-	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
-		    al_columns(al_view(s->weights), first, n), 0, weighed, err))
+	if (!al_take_gram(&scratch, AL_TRANSPOSED, al_view(difference), &gram, err))
 		return false;
-	*squared = al_squared_norm(al_view(weighed));
+	*squared = fmax(al_inner(al_view(gram),
+				al_view(al_part(s->weight_grams, first % s->width, first, n, n))),
+		0);
 	return true;
 }
 
@@ -205,23 +211,21 @@ static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t
 		&& al_outside(al_view(basis), al_view(all), squared, err);
 }
 
-/* In single precision, scaled to the norm, so that no square leaves its range. */
 bool al_stack_estimate(const struct al_stack *s, const size_t *heads, size_t n, double *cost,
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const size_t w = s->width;
-	const double scale = 1 / (s->norm * s->norm);
 	struct al_matrix_f gram;
 
 	if (!al_take_f(&scratch, &gram, n * w, n * w, err))
 		return false;
 	for (size_t j = 0; j < n * w; j++) {
-		const double *column = s->gram.data + (heads[j / w] * w + j % w) * s->gram.ld;
-		float *to = gram.data + j * gram.ld;
-		for (size_t k = 0; k < n; k++, to += w)
-			for (size_t i = 0; i < w; i++)
-				to[i] = (float)(column[heads[k] * w + i] * scale);
+		const float *column = s->part_gram.data
+			+ (heads[j / w] * w + j % w) * s->part_gram.ld;
+		for (size_t k = 0; k < n; k++)
+			memcpy(gram.data + k * w + j * gram.ld, column + heads[k] * w,
+				w * sizeof(*column));
 	}
 	return al_sum_beyond_f(gram, w, cost, err);
 }

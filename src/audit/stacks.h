@@ -12,7 +12,9 @@ struct al_stack {
 	struct al_view own; /* K or V: [rows][n*width] */
 	struct al_matrix weights; /* R_g: [width][n*width] */
 	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
-	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
+	/* Once al_stack_form_gram was called: L^T L, and the same / ||L||^2; [n*width][n*width] */
+	struct al_matrix gram;
+	struct al_matrix_f part_gram;
 	struct al_view own_gram; /* K^T K, where the caller has set it */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
 	size_t n, width; /* key/value heads and their width */
