@@ -42,7 +42,14 @@ struct reduced {
 	struct al_matrix g, columns;
 };
 
-enum column { DIAGONAL, OFF_DIAGONAL, REFLECTORS, VALUES, ROOM, N_COLUMNS };
+enum column {
+	DIAGONAL,
+	OFF_DIAGONAL,
+	REFLECTORS,
+	VALUES,
+	ROOM,
+	N_COLUMNS = ROOM + AL_SYTRD_COLUMNS
+};
 
 static double *column(const struct reduced *x, enum column which)
 {
@@ -55,8 +62,9 @@ static bool reduce(const struct reduced *x, struct al_error *err)
 	const lapack_int n = al_int(x->g.cols);
 
 	if (!al_check_info("dsytrd",
-		    LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
-			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS)),
+		    LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
+			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS),
+			    column(x, ROOM), al_int(x->g.cols * AL_SYTRD_COLUMNS)),
 		    err))
 		return false;
 	return al_tridiagonal_values(column(x, DIAGONAL), column(x, OFF_DIAGONAL), x->g.cols, 0,

@@ -112,8 +112,8 @@ static void largest_first(struct al_matrix vectors)
 
 /* What dsyevd does, but that only the eigenvectors in `top`, the last columns of `all`, are turned
  * back from the tridiagonal matrix's. From the lower triangle: dormtr then calls dormqr, the upper
- * one's dormql took twice as long. room[n][3]: its diagonal, its subdiagonal, the reflectors'
- * factors. */
+ * one's dormql took twice as long. room[n][3 + AL_SYTRD_COLUMNS]: its diagonal, its subdiagonal,
+ * the reflectors' factors, and workspace. */
 static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix all,
 	struct al_matrix top, struct al_error *err)
 {
@@ -121,8 +121,8 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 	double *diagonal = room.data, *beside = diagonal + room.ld, *factors = beside + room.ld;
 
 	return al_check_info("dsytrd",
-		       LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal, beside,
-			       factors),
+		       LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal, beside,
+			       factors, factors + room.ld, n * AL_SYTRD_COLUMNS),
 		       err)
 		&& al_check_info("dstedc",
 			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, beside, all.data,
@@ -143,7 +143,8 @@ static bool find_top(struct al_matrix g, double *values, struct al_matrix out, s
 
 	if (wanted == 0)
 		return true;
-	if (!al_take(&scratch, &room, n, 3, err) || !al_take(&scratch, &all, n, n, err))
+	if (!al_take(&scratch, &room, n, 3 + AL_SYTRD_COLUMNS, err)
+		|| !al_take(&scratch, &all, n, n, err))
 		return false;
 	const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
 	al_blas_hold();
