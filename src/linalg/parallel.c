@@ -96,13 +96,20 @@ static void ask_for_help(struct job *job)
 	}
 }
 
+/* OpenBLAS's kernel for processors that it doesn't know, Prescott, mixes up what two threads
+ * compute at once (0.3.21, ssytrd of 12 rows; none of its other kernels does). */
+static bool is_alone(void)
+{
+	return omp_get_max_threads() == 1 || strcmp(openblas_get_corename(), "Prescott") == 0;
+}
+
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),
 	void *context, struct al_error *err)
 {
 	struct job job = {.n = n, .work = work, .context = context, .failed = n};
 
 	al_blas_hold();
-	if (n <= 1 || omp_get_max_threads() == 1) {
+	if (n <= 1 || is_alone()) {
 		work_on(&job); /* even a team of one costs a system call */
 	} else if (omp_in_parallel()) {
 		ask_for_help(&job);

@@ -355,11 +355,11 @@ class Progress(unittest.TestCase):
         other = threading.Thread(target=tick)
         al.progress = None
         other.start()
+        self.addCleanup(other.join)
+        self.addCleanup(is_done.set)
         begin = time.monotonic()
         al.audit(LLAMA, null=512)
         end = time.monotonic()
-        is_done.set()
-        other.join()
         self.assertGreater(sum(begin < tick < end for tick in ticks), 4)
 
 

@@ -8,7 +8,7 @@
 
 static int run(char *line)
 {
-	/* Without what begins a program once more: that would be this one. */
+	/* Without what begins a program once more, which main does: that would be this one. */
 	const struct al_program program = {.commands = al_full_program.commands,
 		.set_threads = al_full_program.set_threads};
 	enum { MOST_WORDS = 64 };
@@ -21,11 +21,12 @@ static int run(char *line)
 	return al_command_line(argc, argv, &program);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[1 << 14];
 
-	if (dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+	(void)argc;
+	if (!al_full_program.prepare(argv, NULL) || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
 		return 1;
 	while (fgets(line, sizeof(line), stdin)) {
 		const int status = run(line);
