@@ -30,7 +30,7 @@ static bool is_zero(const double *values, size_t n)
 void al_captured(const double *values, size_t n, double *share, double *cumulative)
 {
 	const bool none = is_zero(values, n);
-	const double total = none ? 1 : sum_squares(values, n);
+	const double total = sum_squares(values, n);
 	double sum = 0;
 
 	for (size_t k = 0; k < n; k++) {
