@@ -35,7 +35,7 @@ static void add_scaled(double scale, struct al_view from, struct al_matrix to)
 }
 
 /* Adds <(K_u - M)^T (K_u - M), R_u^T R_u> of the heads of one group, and the size of what was
- * subtracted for it. As R_u^T R_u is symmetric, M^T K_u stands for K_u^T M. */
+ * subtracted for it. As R_u^T R_u is symmetric, M^T K_u gives what K_u^T M does. */
 static bool add_by_gram(const struct al_stack *s, const size_t *heads, size_t size, double *squared,
 	double *subtracted, struct al_error *err)
 {

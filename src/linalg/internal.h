@@ -24,11 +24,12 @@ bool al_check_values(const char *what, const double *values, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* values[wanted]: the eigenvalues of a symmetric tridiagonal matrix, largest first, from number
- * `first` on, good to a few units in the last place of the largest. diagonal[n], beside[n-1]. */
-bool al_tridiagonal_values(const double *diagonal, const double *beside, size_t n, size_t first,
-	double *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
-bool al_tridiagonal_values_f(const float *diagonal, const float *beside, size_t n, size_t first,
-	float *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
+ * `first` on, good to a few units in the last place of the largest. diagonal[n],
+ * subdiagonal[n-1]. */
+bool al_tridiagonal_values(const double *diagonal, const double *subdiagonal, size_t n,
+	size_t first, double *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
+bool al_tridiagonal_values_f(const float *diagonal, const float *subdiagonal, size_t n,
+	size_t first, float *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
 
 /* Columns that sytrd takes at once: with LAPACK's own 32 it takes 1.07 of the time. */
 enum { AL_SYTRD_COLUMNS = 16 };

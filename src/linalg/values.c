@@ -78,8 +78,8 @@ bool al_points_down(const double *x, size_t n)
 
 /* ---- symmetric ---- */
 
-/* Bytes of numbers that are found side by side; rows after which minors are scaled. */
-enum { SIDE_BY_SIDE = 256, BETWEEN_SCALINGS = 4 };
+/* Bytes of numbers that are found at once; rows after which minors are scaled. */
+enum { BYTES_AT_ONCE = 256, BETWEEN_SCALINGS = 4 };
 
 /* Binary digits of a number, and half a unit of 1's last one; a factor that makes up for what rows
  * between two scalings may take off. */
@@ -118,14 +118,15 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 	struct al_matrix top, struct al_error *err)
 {
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
-	double *diagonal = room.data, *beside = diagonal + room.ld, *factors = beside + room.ld;
+	double *diagonal = room.data, *subdiagonal = diagonal + room.ld,
+	       *factors = subdiagonal + room.ld;
 
 	return al_check_info("dsytrd",
-		       LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal, beside,
-			       factors, factors + room.ld, n * AL_SYTRD_COLUMNS),
+		       LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal,
+			       subdiagonal, factors, factors + room.ld, n * AL_SYTRD_COLUMNS),
 		       err)
 		&& al_check_info("dstedc",
-			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, beside, all.data,
+			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, subdiagonal, all.data,
 				al_int(all.ld)),
 			err)
 		&& al_check_info("dormtr",

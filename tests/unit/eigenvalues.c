@@ -51,7 +51,7 @@ static void are_those_of_the_diagonal(void **state)
 enum { MOST_ROWS = 130 };
 
 struct tridiagonal {
-	double diagonal[MOST_ROWS], beside[MOST_ROWS];
+	double diagonal[MOST_ROWS], subdiagonal[MOST_ROWS];
 };
 
 /* Clement's: n - 1, n - 3, ... 1 - n. */
@@ -59,7 +59,7 @@ static double set_clement(struct tridiagonal *t, size_t n, size_t k)
 {
 	for (size_t i = 0; i < n; i++) {
 		t->diagonal[i] = 0;
-		t->beside[i] = sqrt((double)((i + 1) * (n - 1 - i)));
+		t->subdiagonal[i] = sqrt((double)((i + 1) * (n - 1 - i)));
 	}
 	return (double)n - 1 - 2 * (double)k;
 }
@@ -69,7 +69,7 @@ static double set_differences(struct tridiagonal *t, size_t n, size_t k)
 {
 	for (size_t i = 0; i < n; i++) {
 		t->diagonal[i] = 2;
-		t->beside[i] = -1;
+		t->subdiagonal[i] = -1;
 	}
 	return 2 - 2 * cos(M_PI * (double)(n - k) / (double)(n + 1));
 }
@@ -79,7 +79,7 @@ static double set_apart(struct tridiagonal *t, size_t n, size_t k)
 {
 	for (size_t i = 0; i < n; i++) {
 		t->diagonal[i] = -(double)(i * 37 % n / 7);
-		t->beside[i] = 0;
+		t->subdiagonal[i] = 0;
 	}
 	return -(double)(k / 7);
 }
@@ -89,7 +89,7 @@ static double set_rank_one(struct tridiagonal *t, size_t n, size_t k)
 {
 	for (size_t i = 0; i < n; i++) {
 		t->diagonal[i] = i + 1 < n || n % 2 == 0 ? 1 : 0;
-		t->beside[i] = i % 2 == 0 && i + 1 < n ? 1 : 0;
+		t->subdiagonal[i] = i % 2 == 0 && i + 1 < n ? 1 : 0;
 	}
 	return k < n / 2 ? 2 : 0;
 }
@@ -99,7 +99,7 @@ static double set_equal(struct tridiagonal *t, size_t n, size_t k)
 	(void)k;
 	for (size_t i = 0; i < n; i++) {
 		t->diagonal[i] = -3;
-		t->beside[i] = 0;
+		t->subdiagonal[i] = 0;
 	}
 	return -3;
 }
@@ -109,15 +109,17 @@ typedef double set_fn(struct tridiagonal *t, size_t n, size_t k);
 static void check_tridiagonal(set_fn *set, size_t n, size_t first, size_t wanted, double scale)
 {
 	struct tridiagonal t;
-	float diagonal[MOST_ROWS], beside[MOST_ROWS], values_f[MOST_ROWS];
+	float diagonal[MOST_ROWS], subdiagonal[MOST_ROWS], values_f[MOST_ROWS];
 	double values[MOST_ROWS], most = fabs(set(&t, n, 0)) + fabs(set(&t, n, n - 1));
 
 	for (size_t i = 0; i < n; i++) {
 		diagonal[i] = (float)(t.diagonal[i] *= scale);
-		beside[i] = (float)(t.beside[i] *= scale);
+		subdiagonal[i] = (float)(t.subdiagonal[i] *= scale);
 	}
-	assert_true(al_tridiagonal_values(t.diagonal, t.beside, n, first, values, wanted, NULL));
-	assert_true(al_tridiagonal_values_f(diagonal, beside, n, first, values_f, wanted, NULL));
+	assert_true(
+		al_tridiagonal_values(t.diagonal, t.subdiagonal, n, first, values, wanted, NULL));
+	assert_true(
+		al_tridiagonal_values_f(diagonal, subdiagonal, n, first, values_f, wanted, NULL));
 	for (size_t i = 0; i < wanted; i++) {
 		const double expected = scale * set(&t, n, first + i);
 		if (!(fabs(values[i] - expected) <= 8e-16 * most * scale)
