@@ -32,7 +32,14 @@ bool al_tridiagonal_values_f(const float *diagonal, const float *subdiagonal, si
 	size_t first, float *values, size_t wanted, struct al_error *err) AL_MUST_CHECK;
 
 /* Columns that sytrd takes at once: with LAPACK's own 32 it takes 1.07 of the time. */
-enum { AL_SYTRD_COLUMNS = 16 };
+enum { AL_SYTRD_COLUMNS = 16, AL_REDUCED_COLUMNS = 3 + AL_SYTRD_COLUMNS };
+
+/* G = H T H^T, T tridiagonal, by LAPACK's sytrd: H's reflectors come into g's lower triangle; T's
+ * diagonal, its subdiagonal and the reflectors' factors into the first three columns of
+ * reduced[n][AL_REDUCED_COLUMNS]; the others are workspace. */
+bool al_reduce(struct al_matrix g, struct al_matrix reduced, struct al_error *err) AL_MUST_CHECK;
+bool al_reduce_f(struct al_matrix_f g, struct al_matrix_f reduced,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* LAPACK's verdict: 0 is success. */
 bool al_check_info(const char *routine, lapack_int info, struct al_error *err) AL_MUST_CHECK;

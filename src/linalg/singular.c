@@ -36,39 +36,23 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 
 /* ---- from the Gram matrix ---- */
 
-/* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by
- * column. */
+/* A Gram matrix and what al_reduce makes of it, followed by its eigenvalues, largest first. */
 struct reduced {
 	struct al_matrix g, columns;
 };
 
-enum column {
-	DIAGONAL,
-	OFF_DIAGONAL,
-	REFLECTORS,
-	VALUES,
-	ROOM,
-	N_COLUMNS = ROOM + AL_SYTRD_COLUMNS
-};
+enum column { DIAGONAL, OFF_DIAGONAL, REFLECTORS, ROOM, VALUES = AL_REDUCED_COLUMNS, N_COLUMNS };
 
 static double *column(const struct reduced *x, enum column which)
 {
 	return x->columns.data + (size_t)which * x->columns.ld;
 }
 
-/* All eigenvalues, largest first. */
 static bool reduce(const struct reduced *x, struct al_error *err)
 {
-	const lapack_int n = al_int(x->g.cols);
-
-	if (!al_check_info("dsytrd",
-		    LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
-			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS),
-			    column(x, ROOM), al_int(x->g.cols * AL_SYTRD_COLUMNS)),
-		    err))
-		return false;
-	return al_tridiagonal_values(column(x, DIAGONAL), column(x, OFF_DIAGONAL), x->g.cols, 0,
-		column(x, VALUES), x->g.cols, err);
+	return al_reduce(x->g, x->columns, err)
+		&& al_tridiagonal_values(column(x, DIAGONAL), column(x, OFF_DIAGONAL), x->g.cols, 0,
+			column(x, VALUES), x->g.cols, err);
 }
 
 /* The eigenvectors of the smallest `vectors.cols` eigenvalues. */

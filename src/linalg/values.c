@@ -112,26 +112,21 @@ static void largest_first(struct al_matrix vectors)
 
 /* What dsyevd does, but that only the eigenvectors in `top`, the last columns of `all`, are turned
  * back from the tridiagonal matrix's. From the lower triangle: dormtr then calls dormqr, the upper
- * one's dormql took twice as long. room[n][3 + AL_SYTRD_COLUMNS]: its diagonal, its subdiagonal,
- * the reflectors' factors, and workspace. */
-static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix all,
+ * one's dormql took twice as long. */
+static bool find_all(struct al_matrix g, struct al_matrix reduced, struct al_matrix all,
 	struct al_matrix top, struct al_error *err)
 {
-	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
-	double *diagonal = room.data, *subdiagonal = diagonal + room.ld,
-	       *factors = subdiagonal + room.ld;
+	const lapack_int n = al_int(g.cols);
+	double *diagonal = reduced.data, *subdiagonal = diagonal + reduced.ld;
 
-	return al_check_info("dsytrd",
-		       LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal,
-			       subdiagonal, factors, factors + room.ld, n * AL_SYTRD_COLUMNS),
-		       err)
+	return al_reduce(g, reduced, err)
 		&& al_check_info("dstedc",
 			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, subdiagonal, all.data,
 				al_int(all.ld)),
 			err)
 		&& al_check_info("dormtr",
 			LAPACKE_dormtr(LAPACK_COL_MAJOR, 'L', 'L', 'N', n, al_int(top.cols), g.data,
-				ld, factors, top.data, al_int(top.ld)),
+				al_int(g.ld), subdiagonal + reduced.ld, top.data, al_int(top.ld)),
 			err);
 }
 
@@ -140,21 +135,21 @@ static bool find_top(struct al_matrix g, double *values, struct al_matrix out, s
 {
 	AL_SCRATCH(scratch);
 	const size_t n = g.cols, wanted = out.cols;
-	struct al_matrix room, all;
+	struct al_matrix reduced, all;
 
 	if (wanted == 0)
 		return true;
-	if (!al_take(&scratch, &room, n, 3 + AL_SYTRD_COLUMNS, err)
+	if (!al_take(&scratch, &reduced, n, AL_REDUCED_COLUMNS, err)
 		|| !al_take(&scratch, &all, n, n, err))
 		return false;
 	const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
 	al_blas_hold();
-	const bool done = find_all(g, room, all, top, err);
+	const bool done = find_all(g, reduced, all, top, err);
 	al_blas_release();
 	if (!done || !al_copy(al_view(top), out, err))
 		return false;
 	for (size_t i = 0; i < wanted; i++)
-		values[i] = room.data[n - 1 - i];
+		values[i] = reduced.data[n - 1 - i];
 	largest_first(out);
 	return al_check_values("eigenvalues", values, wanted, err);
 }
