@@ -22,11 +22,13 @@ void al_find_own_folder(char *out, size_t size)
 
 /* Libraries read these from the environment when they are loaded. BLAS keeps to one thread, since
  * this program cuts the work itself; OpenMP's threads don't spin between two products, which would
- * take half the machine from other programs. */
+ * take half the machine from other programs; glibc asks for large pages, with which an audit takes
+ * 0.94 of the time. */
 static void set_environment(void)
 {
 	setenv("OPENBLAS_NUM_THREADS", "1", 0);
 	setenv("OMP_WAIT_POLICY", "passive", 0);
+	setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1", 0);
 }
 
 int al_exec_full(const char *command, char **argv)
