@@ -71,7 +71,6 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection p, struct 
 	return true;
 }
 
-/* What query heads have of their own is large, and not asked for again. */
 static void drop_gram(struct al_audit_module *module, enum al_projection p)
 {
 	al_matrix_finish(&module->grams[p]);
@@ -92,7 +91,9 @@ bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, stru
 			|| !al_form_inner_rotary(&module->scratch, heads, heads, form,
 				turns ? module->attention : NULL, &inner, &all, err))
 			return false;
-		drop_gram(module, own);
+		/* Large, and not asked for again but by conversions to embeddings. */
+		if (!is_qk || heads->n_kv_heads < heads->n_heads)
+			drop_gram(module, own);
 		module->inner[form] = al_view(inner);
 		if (turns)
 			module->rotary_inner = al_view(all);

@@ -1,107 +1,35 @@
 /* Conversions that share keys and values between heads, or with each other. */
 #include "audit/convert.h"
 
+#include "audit/multiples.h"
+
 /* ---- the mean ---- */
 
-void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
-	struct al_matrix out)
-{
-	for (size_t j = 0; j < width; j++) {
-		double *mean = out.data + (order[0] * width + j) * out.ld;
-		for (size_t k = 0; k < size; k++) {
-			const double *own = heads.data + (order[k] * width + j) * heads.ld;
-			for (size_t i = 0; i < out.rows; i++)
-				mean[i] += own[i] / (double)size;
-		}
-		for (size_t k = 1; k < size; k++)
-			memcpy(out.data + (order[k] * width + j) * out.ld, mean,
-				out.rows * sizeof(*mean));
-	}
-}
-
-/* K_a^T K_b */
-static struct al_view block(const struct al_stack *s, size_t a, size_t b)
-{
-	const struct al_view columns = al_columns(s->own_gram, b * s->width, s->width);
-
-	return (struct al_view){columns.data + a * s->width, s->width, s->width, columns.ld};
-}
-
-static void add_scaled(double scale, struct al_view from, struct al_matrix to)
-{
-	for (size_t j = 0; j < from.cols; j++)
-		for (size_t i = 0; i < from.rows; i++)
-			to.data[i + j * to.ld] += scale * from.data[i + j * from.ld];
-}
-
-/* Adds <(K_u - M)^T (K_u - M), R_u^T R_u> of the heads of one group, and the size of what was
- * subtracted for it. As R_u^T R_u is symmetric, M^T K_u gives what K_u^T M does. */
-static bool add_by_gram(const struct al_stack *s, const size_t *heads, size_t size, double *squared,
-	double *subtracted, struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	const size_t w = s->width;
-	struct al_matrix mean, weight;
-
-	if (!al_take(&scratch, &mean, w, w, err) || !al_take(&scratch, &weight, w, w, err))
-		return false;
-	for (size_t k = 0; k < size; k++) {
-		AL_SCRATCH(room);
-		struct al_matrix rest;
-		const struct al_view own = block(s, heads[k], heads[k]);
-		const struct al_view own_weight = al_columns(al_view(s->weight_grams), heads[k] * w,
-			w);
-		if (!al_take_copy(&room, own, &rest, err))
-			return false;
-		for (size_t a = 0; a < size; a++) {
-			add_scaled(-2 / (double)size, block(s, heads[a], heads[k]), rest);
-			add_scaled(1 / (double)(size * size), block(s, heads[a], heads[k]), mean);
-		}
-		add_scaled(1, own_weight, weight);
-		*squared += al_inner(al_view(rest), own_weight);
-		*subtracted += al_trace(own) * al_trace(own_weight);
-	}
-	*squared += al_inner(al_view(mean), al_view(weight));
-	return true;
-}
-
-/* Where the Gram matrix shows the error: in a tenth of the time. */
-static bool mean_by_gram(const struct al_stack *s, const size_t *order, size_t size, double *error,
-	bool *is_shown, struct al_error *err)
-{
-	double squared = 0, subtracted = 0;
-
-	for (size_t first = 0; first < s->n; first += size)
-		if (!add_by_gram(s, order + first, size, &squared, &subtracted, err))
-			return false;
-	*is_shown = squared > AL_GRAM_SHOWS * subtracted;
-	*error = sqrt(fmax(squared, 0)) / s->norm;
-	return true;
-}
-
 static bool mean_by_difference(const struct al_stack *s, const struct al_attention *rotary,
-	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
+	const struct al_multiples *means, double *error, double *mean_error, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_matrix mean;
+	struct al_matrix all;
 
-	if (!al_take(&scratch, &mean, s->own.rows, s->own.cols, err))
-		return false;
-	for (size_t first = 0; first < s->n; first += size)
-		al_mean_heads(s->own, s->width, order + first, size, mean);
-	return al_stack_error(s, al_view(mean), error, err)
-		&& (!rotary || al_rotary_error(s, rotary, al_view(mean), mean_error, err));
+	return al_multiples_take(&scratch, means, &all, err)
+		&& al_stack_error(s, al_view(all), error, err)
+		&& (!rotary || al_rotary_error(s, rotary, al_view(all), mean_error, err));
 }
 
 bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
+	struct al_multiples means;
 	bool is_shown = false;
 
 	*mean_error = NAN;
-	if (!rotary && s->own_gram.data && !mean_by_gram(s, order, size, error, &is_shown, err))
+	if (!al_multiples_of_means(&scratch, s->own, s->own_gram, s->width, order, s->n, size,
+		    &means, err)
+		|| (!rotary && s->own_gram.data
+			&& !al_multiples_error(&means, NULL, s, error, &is_shown, err)))
 		return false;
-	return is_shown || mean_by_difference(s, rotary, order, size, error, mean_error, err);
+	return is_shown || mean_by_difference(s, rotary, &means, error, mean_error, err);
 }
 
 /* ||(K_u - mean) R_u^T||^2 over the heads of one group. */
@@ -109,12 +37,14 @@ bool al_convert_mean_group(const struct al_stack *s, const size_t *heads, size_t
 	double *squared, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
+	struct al_multiples means;
 	struct al_matrix mean;
 
 	*squared = 0;
-	if (!al_take(&scratch, &mean, s->own.rows, s->own.cols, err))
+	if (!al_multiples_of_means(&scratch, s->own, s->own_gram, s->width, heads, size, size,
+		    &means, err)
+		|| !al_multiples_take(&scratch, &means, &mean, err))
 		return false;
-	al_mean_heads(s->own, s->width, heads, size, mean);
 	for (size_t k = 0; k < size; k++) {
 		const size_t at = heads[k] * s->width;
 		double one;

@@ -7,11 +7,6 @@
 
 /* ---- groups of heads with one key (or value): order[n], `size` neighbors per group ---- */
 
-/* Replaces each head by the mean of its group, `width` columns per head. `out` must be zero there
- * on entry. */
-void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
-	struct al_matrix out);
-
 /* In the stored basis: the mean of each group's heads (Ainslie et al. 2023, section 2.1). With
  * rotary positions (NULL: none) mean_error is the error over all offsets, otherwise NAN. */
 bool al_convert_mean(const struct al_stack *stack, const struct al_attention *rotary,
@@ -59,7 +54,7 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* In the stored basis: the mean of the heads (ADD), or for each column the best multiples of one
- * column across the heads (MUL). */
+ * column across the heads (MUL). The Gram matrices of queries, keys and values are held. */
 bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err) AL_MUST_CHECK;

@@ -1,108 +1,110 @@
 /* Conversions to multiple-head embeddings: one projection for all heads, and a vector for each head
  * that is added to it or multiplied with it (Xue & Aletras 2023, arXiv:2310.07911, sections 3.2
- * and 3.3).
- *
- * Both are Q'_i = M diag(e_i), M = sum of Q_b diag(e_b): added embeddings, whose best shared
- * projection is the mean, with all e = n^-1/2. */
+ * and 3.3). The best projection for added ones is the mean. */
 #include "audit/convert.h"
 
+#include "audit/multiples.h"
 #include "linalg/cp.h"
+#include "linalg/sweep.h"
 
 /* ---- what heads become ---- */
 
-/* Column j of all heads, [rows][n], at rank one. */
-static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j,
-	struct al_matrix out, struct al_error *err)
+/* Column j of all heads, at rank one: its leading right singular vector. */
+static bool find_multipliers(const struct al_multiples *x, size_t j, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const struct al_view columns = {heads.data + j * heads.ld, heads.rows, n, width * heads.ld};
-	const struct al_matrix target = {out.data + j * out.ld, out.rows, n, width * out.ld};
-	struct al_matrix gram, e, common;
+	struct al_matrix gram, e;
 	double value;
 
-	return al_take(&scratch, &e, n, 1, err)
-		&& al_take_gram(&scratch, AL_TRANSPOSED, columns, &gram, err)
-		&& al_eigenvectors_top(gram, &value, e, err)
-		&& al_take_product(&scratch, AL_PLAIN, columns, AL_PLAIN, al_view(e), &common, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(common), al_view(e), 0, target, err);
+	if (!al_take(&scratch, &gram, x->n, x->n, err) || !al_take(&scratch, &e, x->n, 1, err))
+		return false;
+	for (size_t i = 0; i < x->n; i++)
+		for (size_t b = 0; b < x->n; b++)
+			gram.data[b + i * x->n] =
+				x->gram.data[b * x->width + j + (i * x->width + j) * x->gram.ld];
+	if (!al_eigenvectors_top(gram, &value, e, err))
+		return false;
+	for (size_t i = 0; i < x->n; i++)
+		x->taken[i * x->width + j] = x->multipliers[i * x->width + j] = e.data[i];
+	return true;
 }
 
-static bool convert(struct al_scratch *scratch, struct al_view heads, size_t n, size_t width,
-	enum al_embedding kind, struct al_matrix *out, struct al_error *err)
+static bool take_side(struct al_scratch *scratch, const struct al_heads *heads,
+	enum al_projection p, enum al_embedding kind, struct al_multiples *out,
+	struct al_error *err)
 {
-	size_t *all = al_take_array(scratch, n, sizeof(*all), err);
+	const struct al_run run = al_heads_run(heads, p);
+	const size_t n = run.n_heads;
+	size_t *order = al_take_array(scratch, n, sizeof(*order), err);
 
-	if (!all || !al_take(scratch, out, heads.rows, heads.cols, err))
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = i;
+	if (!order
+		|| !al_multiples_of_means(scratch, run.weights, heads->gram[p], run.width, order, n,
+			n, out, err))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		all[i] = i;
-	if (kind == AL_EMBEDDING_ADD)
-		al_mean_heads(heads, width, all, n, *out);
-	for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < width; j++)
-		if (!set_multiples(heads, n, width, j, *out, err))
+	for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < run.width; j++)
+		if (!find_multipliers(out, j, err))
 			return false;
 	return true;
 }
 
-/* ---- the error of a form both sides of which change ----
- *
- * Q K^T - Q' K'^T = D K^T + Q' E^T = [D, Q'] [K, E]^T for what is lost, D = Q - Q' and E = K - K',
- * whose squared norm is the inner product of the two sides' Gram matrices: every term vanishes with
- * D and E. */
+/* ---- errors ---- */
 
-/* Of [D, Q'] or of [K, E], from what a head's side was and what it becomes. */
-static bool side_gram(struct al_scratch *scratch, struct al_view was, struct al_view becomes,
-	bool is_query, struct al_matrix *gram, struct al_error *err)
+/* Q'_i K'_i^T = M diag(f_i g_i) N^T, M and f of the queries, N and g of the keys. */
+static bool forms_by_residual(const struct al_heads *heads, const struct al_multiples *q,
+	const struct al_multiples *k, double norm, double *error, struct al_error *err)
 {
-	AL_SCRATCH(room);
-	struct al_matrix side;
+	AL_SCRATCH(scratch);
+	const size_t n = heads->n_heads, w = heads->d_head;
+	struct al_cp_terms terms;
+	bool is_estimate;
 
-	if (!al_take(&room, &side, was.rows, 2 * was.cols, err))
+	if (!al_take(&scratch, &terms.query, q->heads.rows, w, err)
+		|| !al_take(&scratch, &terms.key, k->heads.rows, w, err)
+		|| !al_take(&scratch, &terms.mixing, n, w, err))
 		return false;
-	for (size_t j = 0; j < was.cols; j++)
-		for (size_t i = 0; i < was.rows; i++) {
-			const double own = was.data[i + j * was.ld];
-			const double kept = becomes.data[i + j * becomes.ld];
-			side.data[i + j * side.ld] = is_query ? own - kept : own;
-			side.data[i + (was.cols + j) * side.ld] = is_query ? kept : own - kept;
-		}
-	return al_take_gram(scratch, AL_TRANSPOSED, al_view(side), gram, err);
+	al_multiples_add(q, 0, terms.query);
+	al_multiples_add(k, 0, terms.key);
+	for (size_t j = 0; j < n * w; j++)
+		terms.mixing.data[j / w + j % w * n] = q->multipliers[j] * k->multipliers[j];
+	return al_terms_residual(heads, norm * norm, &terms, error, &is_estimate, err);
 }
 
-static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct al_matrix k,
-	double norm, double *error, struct al_error *err)
+static bool convert_forms(const struct al_heads *heads, enum al_embedding kind,
+	const struct al_stack *keys, double *error, struct al_error *err)
 {
-	const size_t n = heads->d_head;
-	double sum = 0;
+	AL_SCRATCH(scratch);
+	struct al_multiples q, k;
+	bool is_shown;
 
-	for (size_t at = 0; at < heads->n_heads * n; at += n) {
-		AL_SCRATCH(scratch);
-		struct al_matrix queries, keys;
-		if (!side_gram(&scratch, al_columns(heads->query, at, n),
-			    al_columns(al_view(q), at, n), true, &queries, err)
-			|| !side_gram(&scratch, al_columns(heads->key, at, n),
-				al_columns(al_view(k), at, n), false, &keys, err))
-			return false;
-		sum += al_inner(al_view(queries), al_view(keys));
-	}
-	*error = sqrt(fmax(sum, 0)) / norm;
-	return true;
+	return take_side(&scratch, heads, AL_QUERY, kind, &q, err)
+		&& take_side(&scratch, heads, AL_KEY, kind, &k, err)
+		&& al_multiples_error(&q, &k, keys, error, &is_shown, err)
+		&& (is_shown || forms_by_residual(heads, &q, &k, keys->norm, error, err));
+}
+
+static bool convert_values(const struct al_heads *heads, enum al_embedding kind,
+	const struct al_stack *values, double *error, struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct al_multiples v;
+	struct al_matrix all;
+	bool is_shown;
+
+	return take_side(&scratch, heads, AL_VALUE, kind, &v, err)
+		&& al_multiples_error(&v, NULL, values, error, &is_shown, err)
+		&& (is_shown
+			|| (al_multiples_take(&scratch, &v, &all, err)
+				&& al_stack_error(values, al_view(all), error, err)));
 }
 
 bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	struct al_matrix q, k, v;
-
-	return convert(&scratch, heads->query, heads->n_heads, heads->d_head, kind, &q, err)
-		&& convert(&scratch, heads->key, heads->n_heads, heads->d_head, kind, &k, err)
-		&& forms_error(heads, q, k, keys->norm, &errors[0], err)
-		&& (!values
-			|| (convert(&scratch, heads->value, heads->n_heads, heads->d_value, kind,
-				    &v, err)
-				&& al_stack_error(values, al_view(v), &errors[1], err)));
+	return convert_forms(heads, kind, keys, &errors[0], err)
+		&& (!values || convert_values(heads, kind, values, &errors[1], err));
 }
 
 /* ---- multiplied in the best basis: a canonical polyadic decomposition at width d_head ---- */

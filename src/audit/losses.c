@@ -327,6 +327,9 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 		.all = al_take_array(&x->scratch, most, sizeof(*tasks.all), err)};
 
 	if (!tasks.all
+		|| (al_losses_has_embeddings(x)
+			&& (!al_audit_gram(x->module, AL_QUERY, err)
+				|| !al_audit_gram(x->module, AL_KEY, err)))
 		|| (al_audit_takes_loss_spectra(x->module->attention) && !find_mean_form(x, err)))
 		return false;
 	list_neighbors(&tasks);

@@ -37,25 +37,9 @@ struct run {
 	bool has_momentum, has_direction; /* the sweep at hand began further on; the next may */
 };
 
-static bool apply_mixing(const void *context, size_t head, struct al_view x, struct al_matrix out,
-	struct al_error *err)
-{
-	const struct al_matrix *mixing = context;
-
-	(void)err;
-	for (size_t j = 0; j < x.cols; j++)
-		for (size_t r = 0; r < x.rows; r++)
-			out.data[r + j * out.ld] = mixing->data[head + r * mixing->ld]
-				* x.data[r + j * x.ld];
-	return true;
-}
-
 static bool measure(struct run *x, const struct al_cp_terms *t, double *error, struct al_error *err)
 {
-	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
-		&t->mixing};
-
-	return al_residual(x->heads, x->norm, &a, AL_RESIDUAL_FLOPS, error, &x->is_estimate, err);
+	return al_terms_residual(x->heads, x->norm, t, error, &x->is_estimate, err);
 }
 
 /* Below this part of ||T||^2 the products don't show the residual any more. */

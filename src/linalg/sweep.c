@@ -129,3 +129,25 @@ void al_terms_finish(struct al_cp_terms *t)
 	al_matrix_finish(&t->key);
 	al_matrix_finish(&t->query);
 }
+
+static bool apply_mixing(const void *context, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	const struct al_matrix *mixing = context;
+
+	(void)err;
+	for (size_t j = 0; j < x.cols; j++)
+		for (size_t r = 0; r < x.rows; r++)
+			out.data[r + j * out.ld] = mixing->data[head + r * mixing->ld]
+				* x.data[r + j * x.ld];
+	return true;
+}
+
+bool al_terms_residual(const struct al_heads *heads, double norm_squared,
+	const struct al_cp_terms *t, double *error, bool *is_estimate, struct al_error *err)
+{
+	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
+		&t->mixing};
+
+	return al_residual(heads, norm_squared, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
+}

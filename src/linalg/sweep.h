@@ -12,6 +12,11 @@ bool al_terms_init(struct al_cp_terms *terms, const struct al_heads *heads, size
 	struct al_error *err) AL_MUST_CHECK;
 void al_terms_finish(struct al_cp_terms *terms);
 
+/* al_residual of them, up to AL_RESIDUAL_FLOPS. */
+bool al_terms_residual(const struct al_heads *heads, double norm_squared,
+	const struct al_cp_terms *terms, double *relative_error, bool *is_estimate,
+	struct al_error *err) AL_MUST_CHECK;
+
 struct al_sweep;
 
 /* Room for sweeps in the precision of the heads, which must outlive it. NULL, and *err, where the

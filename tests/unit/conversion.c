@@ -14,19 +14,24 @@ static double unused; /* of errors that a test does not ask for */
 struct side {
 	struct al_triangles triangles;
 	struct al_stack keys, values;
-	struct al_matrix key_gram;
+	struct al_heads heads; /* the module's, with their Gram matrices */
+	struct al_matrix grams[AL_N_PROJECTIONS];
 };
 
 static struct side open_side(const struct module *m)
 {
-	struct side s;
+	struct side s = {.heads = m->heads};
 
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_view a = al_projection_of(&m->heads, (enum al_projection)p);
+		s.grams[p] = new_matrix(a.cols, a.cols);
+		assert_true(al_gram(AL_TRANSPOSED, a, s.grams[p], NULL));
+		s.heads.gram[p] = al_view(s.grams[p]);
+	}
 	assert_true(al_triangles_take(&s.triangles, &m->heads, NULL));
 	assert_true(al_stack_init(&s.keys, &m->heads, &s.triangles, AL_FORM_QK, NULL));
 	assert_true(al_stack_init(&s.values, &m->heads, &s.triangles, AL_FORM_OV, NULL));
-	s.key_gram = new_matrix(s.keys.own.cols, s.keys.own.cols);
-	assert_true(al_gram(AL_TRANSPOSED, s.keys.own, s.key_gram, NULL));
-	s.keys.own_gram = al_view(s.key_gram);
+	s.keys.own_gram = s.heads.gram[AL_KEY];
 	assert_true(al_stack_form_gram(&s.keys, NULL) && al_stack_form_gram(&s.values, NULL));
 	return s;
 }
@@ -35,7 +40,8 @@ static void close_side(struct side *s)
 {
 	al_stack_finish(&s->keys);
 	al_stack_finish(&s->values);
-	al_matrix_finish(&s->key_gram);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&s->grams[p]);
 	al_triangles_finish(&s->triangles);
 }
 
@@ -329,7 +335,7 @@ static void embeddings_equal_the_converted_layer(void **state)
 			for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < 4; j++)
 				set_multiples(&c, (enum al_projection)p, j);
 		}
-		assert_true(al_convert_embedding(&m.heads, &s.keys, &s.values,
+		assert_true(al_convert_embedding(&s.heads, &s.keys, &s.values,
 			(enum al_embedding)kind, errors, NULL));
 		assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
 		assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
@@ -363,12 +369,12 @@ static void exact_embeddings_lose_nothing(void **state)
 
 	(void)state;
 	assert_true(
-		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
+		al_convert_embedding(&s.heads, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
 	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
 	assert_true(
-		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
+		al_convert_embedding(&s.heads, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
 	assert_true(errors[0] > 0.05);
-	assert_true(al_convert_collaborative(&m.heads, 0, 1, &best, NULL));
+	assert_true(al_convert_collaborative(&s.heads, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
 	close_side(&s);
 	finish_module(&m);
