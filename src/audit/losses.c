@@ -347,33 +347,39 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 
 /* What keys share is found by the one matrix or by the other, or where they pass a norm by
  * neither. */
-static bool form_grams(struct al_losses *x, struct al_error *err)
+static bool form_grams(struct al_losses *x, struct al_stack *stack, bool is_keys,
+	struct al_error *err)
 {
-	const struct al_view *grams = x->module->heads.gram;
+	const enum al_projection p = is_keys ? AL_KEY : AL_VALUE;
 
-	if ((!x->is_normed && !al_audit_gram(x->module, AL_KEY, err))
-		|| (x->has_values && !al_audit_gram(x->module, AL_VALUE, err)))
+	if (x->is_latent || (is_keys && x->is_normed))
+		return true;
+	if (!al_audit_gram(x->module, p, err))
 		return false;
-	x->keys.own_gram = grams[AL_KEY];
-	x->values.own_gram = grams[AL_VALUE];
-	return (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
-		&& (!x->has_values || al_stack_form_gram(&x->values, err));
+	stack->own_gram = x->module->heads.gram[p];
+	return (is_keys && !al_losses_is_free(x)) || al_stack_form_gram(stack, err);
+}
+
+static bool prepare_side(void *context, size_t form, struct al_error *err)
+{
+	struct al_losses *x = context;
+	const bool is_keys = form == AL_FORM_QK;
+	struct al_stack *stack = is_keys ? &x->keys : &x->values;
+
+	return (!is_keys && !x->has_values)
+		|| (al_stack_init(stack, &x->module->heads, &x->module->triangles,
+			    (enum al_form)form, err)
+			&& form_grams(x, stack, is_keys, err));
 }
 
 static bool prepare(struct al_losses *x, struct al_error *err)
 {
-	const struct al_heads *heads = &x->module->heads;
-	const struct al_triangles *t = &x->module->triangles;
-
 	x->shared_kv = unknown;
 	for (int i = 0; i < AL_MOST_LATENT_RANKS; i++)
 		x->latent[i] = unknown;
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
 		x->embedding[kind] = x->embedding_best[kind] = unknown;
-	if (!al_stack_init(&x->keys, heads, t, AL_FORM_QK, err)
-		|| (x->has_values && !al_stack_init(&x->values, heads, t, AL_FORM_OV, err)))
-		return false;
-	if (!x->is_latent && !form_grams(x, err))
+	if (!al_parallel(AL_N_FORMS, prepare_side, x, err))
 		return false;
 	x->is_zero = x->keys.norm == 0 || (x->has_values && x->values.norm == 0);
 	if (x->is_zero)
