@@ -82,9 +82,11 @@ static double spread_of(struct al_view gram, struct al_view weights, size_t widt
 {
 	double sum = 0;
 
-	for (size_t j = 0; j < gram.cols; j++)
-		sum += gram.data[j + j * gram.ld]
-			* al_squared_norm(al_columns(weights, j / width * width, width));
+	for (size_t first = 0; first < gram.cols; first += width) {
+		const double weight = al_squared_norm(al_columns(weights, first, width));
+		for (size_t j = first; j < first + width; j++)
+			sum += gram.data[j + j * gram.ld] * weight;
+	}
 	return sum;
 }
 
