@@ -133,7 +133,7 @@ struct counter {
 	const double *weights; /* of key/value heads */
 	const size_t *sorted; /* these, the heaviest first */
 	struct al_view spectra[AL_N_UNFOLDINGS];
-	bool is_found;
+	bool is_found[AL_N_UNFOLDINGS];
 };
 
 static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
@@ -194,13 +194,22 @@ bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
 
 /* ---- computed ---- */
 
-/* The chosen heads' columns of one unfolding, and how many components they fill together. */
-static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unfolding, size_t n,
-	bool is_lighter, struct al_error *err)
+/* Some of the heads, of one unfolding or the other. */
+struct part {
+	struct counter *counter;
+	struct al_thinned *thinned;
+	size_t n;
+	bool is_lighter;
+};
+
+/* Their columns, and how many components they fill together. */
+static bool add_unfolding(void *context, size_t unfolding, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
+	const struct part *part = context;
+	struct counter *x = part->counter;
 	const struct al_view from = x->spectra[unfolding];
-	const size_t each = from.cols / x->heads->n_kv_heads;
+	const size_t n = part->n, each = from.cols / x->heads->n_kv_heads;
 	const size_t height = (unfolding == 0 ? x->heads->query : x->heads->key).rows;
 	struct al_matrix chosen, values;
 	bool is_found;
@@ -209,7 +218,8 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 		|| !al_take(&scratch, &values, al_least(from.rows * each * n, height), 1, err))
 		return false;
 	for (size_t k = 0; k < n; k++) {
-		const size_t head = x->sorted[middle_of(k, n, x->heads->n_kv_heads, is_lighter)];
+		const size_t head =
+			x->sorted[middle_of(k, n, x->heads->n_kv_heads, part->is_lighter)];
 		if (!al_copy(al_columns(from, head * each, each),
 			    al_part(chosen, 0, k * each, from.rows, each), err))
 			return false;
@@ -218,20 +228,18 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 		    &is_found, err))
 		return false;
 	if (is_found)
-		thinned->n90[unfolding][thinned->n] += al_components_between(values.data,
-							       values.rows, .9)
-			/ 2;
-	x->is_found = x->is_found && is_found;
+		part->thinned->n90[unfolding][part->thinned->n] +=
+			al_components_between(values.data, values.rows, .9) / 2;
+	x->is_found[unfolding] = x->is_found[unfolding] && is_found;
 	return true;
 }
 
 static bool add_computed(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
 	struct al_error *err)
 {
-	for (int i = 0; i < AL_N_UNFOLDINGS; i++)
-		if (!add_unfolding(x, thinned, i, n, is_lighter, err))
-			return false;
-	return true;
+	struct part part = {x, thinned, n, is_lighter};
+
+	return al_parallel(AL_N_UNFOLDINGS, add_unfolding, &part, err);
 }
 
 bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape,
@@ -245,7 +253,7 @@ bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape
 		.heads = shape,
 		.weights = weights,
 		.spectra = {queries, keys},
-		.is_found = true};
+		.is_found = {true, true}};
 
 	for (size_t g = 0; weights && g < n; g++) {
 		const struct al_view values = al_columns(keys, g, 1);
@@ -253,7 +261,7 @@ bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape
 	}
 	if (!weights || !count_parts(&x, thinned, all, err))
 		return false;
-	*is_found = x.is_found;
+	*is_found = x.is_found[0] && x.is_found[1];
 	return true;
 }
 

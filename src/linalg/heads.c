@@ -161,28 +161,35 @@ bool al_heads_widen(struct al_scratch *scratch, const struct al_heads *heads, st
 	return true;
 }
 
-static bool narrow(struct al_scratch *scratch, struct al_view *from, struct al_view_f *to,
-	struct al_error *err)
+struct narrowing {
+	struct al_scratch *scratch;
+	struct al_view *from[AL_N_PROJECTIONS];
+	struct al_view_f *to[AL_N_PROJECTIONS];
+};
+
+static bool narrow(void *context, size_t p, struct al_error *err)
 {
+	const struct narrowing *x = context;
+	const struct al_view from = *x->from[p];
 	struct al_matrix_f copy;
 
-	if (!from->data)
+	if (!from.data)
 		return true;
-	if (!al_take_f(scratch, &copy, from->rows, from->cols, err) || !al_narrow(*from, copy, err))
+	if (!al_take_f(x->scratch, &copy, from.rows, from.cols, err) || !al_narrow(from, copy, err))
 		return false;
-	*from = (struct al_view){0};
-	*to = al_view_f(copy);
+	*x->from[p] = (struct al_view){0};
+	*x->to[p] = al_view_f(copy);
 	return true;
 }
 
 bool al_heads_narrow(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
 	struct al_error *err)
 {
+	struct narrowing x = {scratch, {&out->query, &out->key, &out->value, &out->output},
+		{&out->query_f, &out->key_f, &out->value_f, &out->output_f}};
+
 	*out = *heads;
-	return narrow(scratch, &out->query, &out->query_f, err)
-		&& narrow(scratch, &out->key, &out->key_f, err)
-		&& narrow(scratch, &out->value, &out->value_f, err)
-		&& narrow(scratch, &out->output, &out->output_f, err);
+	return al_parallel(AL_N_PROJECTIONS, narrow, &x, err);
 }
 
 /* ---- norm ---- */
