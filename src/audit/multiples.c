@@ -1,5 +1,7 @@
 #include "audit/multiples.h"
 
+#include "base/wide.h"
+
 /* ---- themselves ---- */
 
 bool al_multiples_of_means(struct al_scratch *scratch, struct al_view heads, struct al_view gram,
@@ -59,7 +61,7 @@ struct products {
 };
 
 /* M^T A_i, and its part of M^T M = sum of M^T A_i diag(e_i). */
-static void add_head(const struct al_multiples *x, const size_t *group, size_t head,
+AL_WIDE static void multiply_head(const struct al_multiples *x, const size_t *group, size_t head,
 	struct al_matrix cross, struct al_matrix common)
 {
 	const size_t w = x->width;
@@ -107,7 +109,7 @@ static bool take_products(struct al_scratch *scratch, const struct al_multiples 
 		if (!al_take(&room, &common, w, w, err))
 			return false;
 		for (size_t k = 0; k < x->size; k++)
-			add_head(x, group, group[k], out->cross, common);
+			multiply_head(x, group, group[k], out->cross, common);
 		for (size_t k = 0; k < x->size; k++)
 			scale_head(x, group[k], common, out);
 	}
