@@ -248,6 +248,34 @@ static void means_equal_the_converted_layer(void **state)
 	}
 }
 
+/* Heads in another order are the listed groups' neighbors. */
+static void means_are_of_the_listed_heads(void **state)
+{
+	static const size_t order[] = {3, 0, 5, 2, 1, 4};
+	struct module m = new_module(&plain, 31), c = new_module(&plain, 32);
+	double listed, expected;
+
+	(void)state;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		for (size_t i = 0; i < 6; i++)
+			assert_true(al_copy(al_view(head_of(&m, (enum al_projection)p, order[i])),
+				head_of(&c, (enum al_projection)p, i), NULL));
+	struct side a = open_side(&m), b = open_side(&c);
+	const struct al_stack *const stacks[][2] = {{&a.keys, &b.keys}, {&a.values, &b.values}};
+	for (size_t k = 0; k < 2; k++)
+		for (size_t size = 2; size <= 3; size++) {
+			assert_true(al_convert_mean(stacks[k][0], NULL, order, size, &listed,
+				&unused, NULL));
+			assert_true(al_convert_mean(stacks[k][1], NULL, neighbors, size, &expected,
+				&unused, NULL));
+			assert_close(listed, expected);
+		}
+	close_side(&b);
+	close_side(&a);
+	finish_module(&c);
+	finish_module(&m);
+}
+
 /* ---- keys and values together ---- */
 
 static void one_projection_for_keys_and_values(void **state)
@@ -749,6 +777,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sharing_equals_the_converted_layer),
 		cmocka_unit_test(means_equal_the_converted_layer),
+		cmocka_unit_test(means_are_of_the_listed_heads),
 		cmocka_unit_test(one_projection_for_keys_and_values),
 		cmocka_unit_test(latent_keys_and_values),
 		cmocka_unit_test(embeddings_equal_the_converted_layer),
