@@ -333,8 +333,10 @@ static bool fill(struct al_request *q, const struct al_asked *asked, struct al_e
 	if (!add_families(q, asked, err) || !al_request_find_subject(q, asked, err))
 		return false;
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
-	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
-		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
+	return (asked->variants.n == 0
+		       || al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked,
+			       err))
+		&& (asked->bases.n == 0 || al_basis_parse(&q->basis, q->arena, asked->bases, err))
 		&& find_recipe(q, asked, err)
 		&& (asked->has_no_engine || find_engine(q, asked, err)) && find_draft(q, asked, err)
 		&& ask_all(q, asked, err) && settle(q, err)
