@@ -526,6 +526,10 @@ static void noisy_twins_are_found(void **state)
 	assert_true(number(redundant, 0, "cumulative_error") > .1);
 	assert_non_null(strstr(found(a, "removable heads"), "0 at 10 %, 1 more near copies: "));
 	close_audit(a);
+	copy_with_noise(1, 1e-5);
+	a = run_audit(0);
+	assert_non_null(strstr(found(a, "removable heads"), "1 at 10 %, 1 more near copies: "));
+	close_audit(a);
 }
 
 /* The heads of the first layer in the order of the permutation. */
