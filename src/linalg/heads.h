@@ -114,11 +114,10 @@ struct al_approximation {
  * sqrt(1/(2*64)), 9 %, and that only where the residual is one single direction. */
 enum { AL_RESIDUAL_PROBES = 64 };
 
-/* ||T - T'|| / ||T||, from the residual itself in double precision: its blocks of columns one by
- * one, or, where that is less work, its parts inside and outside of the spaces that left and right
- * span. Nothing large cancels, so 1e-14 differs from 1e-9. Where both would take more than
- * `most_flops`, Gaussian vectors x estimate it, by the mean of ||(T_i - T'_i) x||^2. `norm_squared`
- * is al_heads_norm's. */
+/* ||T - T'|| / ||T||, from the residual itself in double precision: its parts inside and outside of
+ * the spaces that left and right span. Nothing large cancels, so 1e-14 differs from 1e-9. Where that
+ * would take more than `most_flops`, Gaussian vectors x estimate it, by the mean of
+ * ||(T_i - T'_i) x||^2. `norm_squared` is al_heads_norm's. */
 bool al_residual(const struct al_heads *heads, double norm_squared,
 	const struct al_approximation *approximation, double most_flops, double *relative_error,
 	bool *is_estimate, struct al_error *err) AL_MUST_CHECK;
