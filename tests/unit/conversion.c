@@ -2,6 +2,7 @@
 #include "module.h"
 
 #include "audit/convert.h"
+#include "audit/forms.h"
 #include "audit/grouping.h"
 #include "audit/score_tensor.h"
 
@@ -772,6 +773,38 @@ static void tensors_are_scaled(void **state)
 	}
 }
 
+/* ---- biases ---- */
+
+static void biases_add_to_a_forms_norm(void **state)
+{
+	struct module m = new_module(&grouped, 40);
+	struct al_matrix q = new_matrix(1, 24), k = new_matrix(1, 12), with, without;
+	struct al_triangles t;
+	AL_SCRATCH(scratch);
+
+	(void)state;
+	fill(q, 41);
+	fill(k, 42);
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
+	assert_true(al_form_inner(&scratch, &m.heads, &m.heads, AL_FORM_QK, &without, NULL));
+	m.heads.bias[AL_QUERY] = al_view(q);
+	for (int both = 0; both < 2; both++) {
+		if (both)
+			m.heads.bias[AL_KEY] = al_view(k);
+		assert_true(al_form_inner(&scratch, &m.heads, &m.heads, AL_FORM_QK, &with, NULL));
+		for (size_t i = 0; i < 6; i++) {
+			double added;
+			assert_true(al_form_bias(&t, &m.heads, AL_FORM_QK, i, &added, NULL));
+			assert_close(added / with.data[i * 7],
+				1 - without.data[i * 7] / with.data[i * 7]);
+		}
+	}
+	al_triangles_finish(&t);
+	al_matrix_finish(&k);
+	al_matrix_finish(&q);
+	finish_module(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -792,6 +825,7 @@ int main(void)
 		cmocka_unit_test(mean_errors_are_those_of_all_offsets),
 		cmocka_unit_test(heads_of_nothing_have_no_norm),
 		cmocka_unit_test(tensors_are_scaled),
+		cmocka_unit_test(biases_add_to_a_forms_norm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

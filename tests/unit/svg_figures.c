@@ -59,6 +59,23 @@ static void dark_pages_can_be_read(void **state)
 	}
 }
 
+static bool is_of_0_to_1(double v)
+{
+	return v >= 0 && v <= 1;
+}
+
+/* Pure ones, which OKLab makes brighter than a screen can. */
+static void dark_pages_have_colors_of_screens(void **state)
+{
+	(void)state;
+	for (unsigned corner = 0; corner < 8; corner++) {
+		const struct al_color c = al_color_on_dark((struct al_color){.red = corner & 1,
+			.green = (corner >> 1) & 1,
+			.blue = corner >> 2});
+		assert_true(is_of_0_to_1(c.red) && is_of_0_to_1(c.green) && is_of_0_to_1(c.blue));
+	}
+}
+
 /* CIE L*, of which white has 100. */
 static double lightness(struct al_color color)
 {
@@ -200,6 +217,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_document_says_what_it_is),
 		cmocka_unit_test(dark_pages_can_be_read),
+		cmocka_unit_test(dark_pages_have_colors_of_screens),
 		cmocka_unit_test(colors_differ_in_lightness),
 		cmocka_unit_test(math_is_typeset),
 		cmocka_unit_test(names_are_escaped),
