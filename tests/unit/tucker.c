@@ -320,6 +320,21 @@ static void finds_ranges_at_random(void **state)
 	finish_layer(&noisy);
 }
 
+static void few_directions_of_wide_modes_are_found_at_random(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){2, 2, 8, 2052, 20}, 112);
+	struct al_tucker_options options = {.query_rank = 4, .key_rank = 4};
+
+	(void)state;
+	struct al_tucker random = decompose(&layer.heads, options);
+	options.n_sweeps = 1;
+	struct al_tucker exact = decompose(&layer.heads, options);
+	assert_true(random.finder_change > 0 && exact.finder_change == 0);
+	al_tucker_finish(&exact);
+	al_tucker_finish(&random);
+	finish_layer(&layer);
+}
+
 /* Stepwise sweeps after the random finder end where exact ones do, within 1 %, and never lose. */
 static void check_sweeps(const struct layer *layer, size_t query_rank, size_t key_rank)
 {
@@ -552,6 +567,7 @@ int main(void)
 		cmocka_unit_test(sweeps_never_lose),
 		cmocka_unit_test(counts_parameters),
 		cmocka_unit_test(finds_ranges_at_random),
+		cmocka_unit_test(few_directions_of_wide_modes_are_found_at_random),
 		cmocka_unit_test(sweeps_in_steps),
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(refuses_ranks),
