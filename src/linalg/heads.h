@@ -115,8 +115,8 @@ struct al_approximation {
 enum { AL_RESIDUAL_PROBES = 64 };
 
 /* ||T - T'|| / ||T||, from the residual itself in double precision: its parts inside and outside of
- * the spaces that left and right span. Nothing large cancels, so 1e-14 differs from 1e-9. Where that
- * would take more than `most_flops`, Gaussian vectors x estimate it, by the mean of
+ * the spaces that left and right span. Nothing large cancels, so 1e-14 differs from 1e-9. Where
+ * that would take more than `most_flops`, Gaussian vectors x estimate it, by the mean of
  * ||(T_i - T'_i) x||^2. `norm_squared` is al_heads_norm's. */
 bool al_residual(const struct al_heads *heads, double norm_squared,
 	const struct al_approximation *approximation, double most_flops, double *relative_error,
