@@ -25,7 +25,7 @@ static bool find_multipliers(const struct al_multiples *x, size_t j, struct al_e
 	if (!al_eigenvectors_top(gram, &value, e, err))
 		return false;
 	for (size_t i = 0; i < x->n; i++)
-		x->taken[i * x->width + j] = x->multipliers[i * x->width + j] = e.data[i];
+		x->weights[i * x->width + j] = x->multipliers[i * x->width + j] = e.data[i];
 	return true;
 }
 
@@ -68,7 +68,7 @@ static bool forms_by_residual(const struct al_heads *heads, const struct al_mult
 	al_multiples_add(k, 0, terms.key);
 	for (size_t j = 0; j < n * w; j++)
 		terms.mixing.data[j / w + j % w * n] = q->multipliers[j] * k->multipliers[j];
-	return al_terms_residual(heads, norm * norm, &terms, error, &is_estimate, err);
+	return al_terms_residual(heads, norm * norm, &terms, INFINITY, error, &is_estimate, err);
 }
 
 static bool convert_forms(const struct al_heads *heads, enum al_embedding kind,

@@ -8,15 +8,15 @@ bool al_multiples_of_means(struct al_scratch *scratch, struct al_view heads, str
 	size_t width, const size_t *order, size_t n, size_t size, struct al_multiples *out,
 	struct al_error *err)
 {
-	double *taken = al_take_array(scratch, heads.cols, sizeof(*taken), err);
+	double *weights = al_take_array(scratch, heads.cols, sizeof(*weights), err);
 	double *multipliers = al_take_array(scratch, heads.cols, sizeof(*multipliers), err);
 
-	*out = (struct al_multiples){heads, gram, n, width, taken, multipliers, order, size};
-	for (size_t j = 0; taken && multipliers && j < heads.cols; j++) {
-		taken[j] = 1;
+	*out = (struct al_multiples){heads, gram, n, width, weights, multipliers, order, size};
+	for (size_t j = 0; weights && multipliers && j < heads.cols; j++) {
+		weights[j] = 1;
 		multipliers[j] = 1 / (double)size;
 	}
-	return taken && multipliers;
+	return weights && multipliers;
 }
 
 void al_multiples_add(const struct al_multiples *x, size_t first, struct al_matrix common)
@@ -25,7 +25,7 @@ void al_multiples_add(const struct al_multiples *x, size_t first, struct al_matr
 		for (size_t l = 0; l < x->width; l++) {
 			const size_t j = x->order[k] * x->width + l;
 			for (size_t i = 0; i < common.rows; i++)
-				common.data[i + l * common.ld] += x->taken[j]
+				common.data[i + l * common.ld] += x->weights[j]
 					* x->heads.data[i + j * x->heads.ld];
 		}
 }
@@ -70,13 +70,13 @@ AL_WIDE static void multiply_head(const struct al_multiples *x, const size_t *gr
 		const size_t j = head * w + l;
 		double *column = cross.data + j * w;
 		for (size_t k = 0; k < x->size; k++) {
-			const double *e = x->taken + group[k] * w;
+			const double *e = x->weights + group[k] * w;
 			const double *gram = x->gram.data + group[k] * w + j * x->gram.ld;
 			for (size_t i = 0; i < w; i++)
 				column[i] += e[i] * gram[i];
 		}
 		for (size_t i = 0; i < w; i++)
-			common.data[i + l * w] += column[i] * x->taken[j];
+			common.data[i + l * w] += column[i] * x->weights[j];
 	}
 }
 

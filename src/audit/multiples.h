@@ -5,9 +5,9 @@
 #include "audit/stacks.h"
 
 struct al_multiples {
-	struct al_view heads, gram; /* A [rows][n*width]; A^T A */
-	size_t n, width;
-	double *taken, *multipliers; /* the e_i, the f_i, one after another: [n*width] */
+	struct al_view heads, gram; /* A, all heads side by side, `width` columns each; A^T A */
+	size_t n, width; /* n: how many of them are listed */
+	double *weights, *multipliers; /* the e_i and the f_i of all heads, one after another */
 	const size_t *order; /* [n]: `size` neighbors make a group; size divides n */
 	size_t size;
 };
@@ -20,13 +20,13 @@ bool al_multiples_of_means(struct al_scratch *scratch, struct al_view heads, str
 /* Adds M of the group that starts at order[first] to `common`, [rows][width]. */
 void al_multiples_add(const struct al_multiples *multiples, size_t first, struct al_matrix common);
 
-/* A', [rows][n*width] */
+/* A', as large as A; 0 where a head isn't listed. */
 bool al_multiples_take(struct al_scratch *scratch, const struct al_multiples *multiples,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The relative error of a stack's forms if its own heads become these, and those of the other side
  * its `partners`; NULL: they stay. From Gram matrices, in a fraction of the time: `*is_shown` where
- * these show it, see AL_GRAM_SHOWS. */
+ * these show it, see AL_GRAM_SHOWS. All heads are listed. */
 bool al_multiples_error(const struct al_multiples *multiples, const struct al_multiples *partners,
 	const struct al_stack *stack, double *relative_error, bool *is_shown,
 	struct al_error *err) AL_MUST_CHECK;

@@ -39,7 +39,8 @@ struct run {
 
 static bool measure(struct run *x, const struct al_cp_terms *t, double *error, struct al_error *err)
 {
-	return al_terms_residual(x->heads, x->norm, t, error, &x->is_estimate, err);
+	return al_terms_residual(x->heads, x->norm, t, AL_RESIDUAL_FLOPS, error, &x->is_estimate,
+		err);
 }
 
 /* Below this part of ||T||^2 the products don't show the residual any more. */

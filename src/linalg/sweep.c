@@ -144,10 +144,11 @@ static bool apply_mixing(const void *context, size_t head, struct al_view x, str
 }
 
 bool al_terms_residual(const struct al_heads *heads, double norm_squared,
-	const struct al_cp_terms *t, double *error, bool *is_estimate, struct al_error *err)
+	const struct al_cp_terms *t, double most_flops, double *error, bool *is_estimate,
+	struct al_error *err)
 {
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
 		&t->mixing};
 
-	return al_residual(heads, norm_squared, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
+	return al_residual(heads, norm_squared, &a, most_flops, error, is_estimate, err);
 }

@@ -12,10 +12,10 @@ bool al_terms_init(struct al_cp_terms *terms, const struct al_heads *heads, size
 	struct al_error *err) AL_MUST_CHECK;
 void al_terms_finish(struct al_cp_terms *terms);
 
-/* al_residual of them, up to AL_RESIDUAL_FLOPS. */
+/* al_residual of them. */
 bool al_terms_residual(const struct al_heads *heads, double norm_squared,
-	const struct al_cp_terms *terms, double *relative_error, bool *is_estimate,
-	struct al_error *err) AL_MUST_CHECK;
+	const struct al_cp_terms *terms, double most_flops, double *relative_error,
+	bool *is_estimate, struct al_error *err) AL_MUST_CHECK;
 
 struct al_sweep;
 
